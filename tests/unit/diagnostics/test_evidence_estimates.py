@@ -186,12 +186,9 @@ def test_expectations_are_the_evidence_and_its_reciprocal():
 
 
 def test_replicates_keep_their_shape_and_large_numbers_their_digits():
-    values = -1e6 + np.log(np.arange(1.0, 25.0)).reshape(2, 3, 4)
-    found = prior_average(values)
-    assert found.shape == (2, 3)
-    np.testing.assert_allclose(
-        found + 1e6, np.log(np.arange(1.0, 25.0).reshape(2, 3, 4).mean(axis=2)), rtol=1e-9
-    )
+    numbers = np.arange(1.0, 25.0).reshape(2, 3, 4)
+    found = prior_average(-1e6 + np.log(numbers))
+    np.testing.assert_allclose(found + 1e6, np.log(numbers.mean(axis=2)), rtol=1e-9)
 
 
 def test_draws_without_a_likelihood_count_as_zero():

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.driver.files import checked_arrays, file_lock, write_arrays, write_atomically
+from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.driver.results import (
     checked_csv,
     read_groups,
@@ -23,7 +23,7 @@ from auxmc.driver.results import (
     write_table,
 )
 from auxmc.driver.seeds import generator, stream
-from auxmc.errors import DamagedFile, FolderInUse
+from auxmc.errors import DamagedFile
 from auxmc_pipeline.checksums import SUMS, check_kept, sums_of
 from auxmc_pipeline.steps.sweep import rows_with_settings
 from auxmc_pipeline.tables import Tables, load_tables, tabulate, write_tables
@@ -45,20 +45,6 @@ def test_groups_are_read_as_xarray_reads_them(tmp_path):
     assert tree["statistics"]["ess"].attrs["units"] == "draws"
     assert json.loads(tree.attrs["settings"]) == {"method": "m"}
     assert tree.attrs["wall_s"] == 1.5
-
-
-def test_a_failed_write_leaves_nothing_and_keeps_the_old_file(tmp_path):
-    path = tmp_path / "t.txt"
-    path.write_text("old")
-
-    def fail(temporary):
-        temporary.write_text("half", encoding="utf-8")
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(path, fail)
-    assert path.read_text() == "old"
-    assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
 
 
 def test_a_full_disk_is_one_plain_error(tmp_path):
@@ -211,23 +197,19 @@ def test_what_was_kept_is_compared_with_its_sums(tmp_path, result):
 def test_an_archive_is_right_or_rejected(tmp_path):
     path = tmp_path / "a.npz"
     write_arrays(path, {"x": np.arange(50.0)})
-    for place in range(0, path.stat().st_size, 7):
-        flipped(path, place)
-        try:
-            with checked_arrays(path) as file:
-                np.testing.assert_array_equal(file["x"], np.arange(50.0))
-        except DamagedFile:
-            pass
-        flipped(path, place)
+    whole, random, n_noticed = path.read_bytes(), np.random.default_rng(1), 0
+    for place in range(0, len(whole), 7):
+        begin, end = whole[:place], whole[place + 1 :]
+        flipped_bit, other_bytes = bytes([whole[place] ^ 1]) + end, random.bytes(50) + end[49:]
+        for content in (begin + flipped_bit, begin, begin + other_bytes, random.bytes(place % 100)):
+            path.write_bytes(content)
+            try:
+                with checked_arrays(path) as file:
+                    np.testing.assert_array_equal(file["x"], np.arange(50.0))
+            except DamagedFile:
+                n_noticed += 1
+    # Flipped bits in what zip says of a file's date change nothing.
+    assert n_noticed > 0.85 * 4 * len(whole) / 7
     path.unlink()
     with pytest.raises(DamagedFile, match="missing"), checked_arrays(path):
-        pass
-
-
-def test_one_holder_at_a_time_and_none_afterwards(tmp_path):
-    lock = tmp_path / "folder" / ".lock"
-    with file_lock(lock), pytest.raises(FolderInUse, match=r"another run \(process \d+ on "), file_lock(lock):
-        pass
-    assert not lock.exists()
-    with file_lock(lock):
         pass
