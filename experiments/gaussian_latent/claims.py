@@ -1,7 +1,7 @@
 """Measures the published claims PM-G01 to PM-T06, and the numbers of the findings, from the tables of the study."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -41,15 +41,10 @@ PM, MI, SS, MI_SLICE, SS_SLICE = (
     (method, 1) for method in ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
 )
 PM_32 = ("pm_mh", 32)
-_UNITS = {"per evaluation": "ess_per_evaluation", "per second": "ess_per_second"}
+
 _GOOD = 0.9  # PM-G27: efficiency is good from this fraction of its peak on
 _SMALL_STEPS = 0.15  # PM-G06: where figure 3.3 shows the acceptance rate to rise
-
-
-def noise(tables: Tables, size: int, dataset: str = "as_stated") -> Measurement:
-    """PM-G01."""
-    place: dict[str, Any] = {"case": "checks", "dataset": dataset, "n_importance": size}
-    return recorded("sd_log_estimate", "sd_log_estimate_error", **place)(tables)
+_noise = partial(recorded, "sd_log_estimate", "sd_log_estimate_error", case="checks")
 
 
 def sd_ratio(tables: Tables, size: int) -> Measurement:
@@ -75,19 +70,19 @@ def auxiliary_sd(tables: Tables) -> Measurement:
     return estimate(lambda m, s: math.sqrt(s.mean() - m.mean() ** 2), *moments, method="paired", note=note)
 
 
-def efficiency_of(tables: Tables, program: Program) -> xr.DataArray:
-    """Effective samples per density evaluation."""
-    return sweep_of(tables, "ess_per_evaluation", program)
+def efficiency_of(tables: Tables, program: Program, more: str = "") -> xr.DataArray:
+    """Effective samples per density evaluation; arguments as of `sweep_of`."""
+    return sweep_of(tables, "ess_per_evaluation", program, more=more)
 
 
-def around_peak(tables: Tables, program: Program) -> xr.DataArray:
+def around_peak(tables: Tables, method: str, size: int) -> xr.DataArray:
     """The same from the case with more chains around the peak, of PM MH with one importance sample."""
-    return sweep_of(tables, "ess_per_evaluation", program, more="pm_mh_one" if program == PM else "")
+    return efficiency_of(tables, (method, size), "pm_mh_one" if (method, size) == PM else "")
 
 
-def best_step(tables: Tables, program: Program) -> Measurement:
+def best_step(tables: Tables, method: str, size: int) -> Measurement:
     """PM-G04, G14: the step size of the peak, which is known to a point of the sweep."""
-    sweep = around_peak(tables, program)
+    sweep = around_peak(tables, method, size)
     note = "peak of a five-point moving average"
     points = sweep["point"].values
     found = statistic(lambda curve: float(points[np.argmax(smoothed(curve))]), sweep, note=note)
@@ -96,7 +91,7 @@ def best_step(tables: Tables, program: Program) -> Measurement:
 
 def peak_value(tables: Tables, size: int) -> Measurement:
     """PM-G05."""
-    sweep = around_peak(tables, ("pm_mh", size))
+    sweep = around_peak(tables, "pm_mh", size)
     return statistic(height, sweep, note=f"peak of a five-point moving average, at {peak(sweep):g}")
 
 
@@ -161,7 +156,7 @@ def tuning_ranges(
     tables: Tables, above: Program, below: Program, more: str = "", on_grid: bool = False
 ) -> Measurement:
     """PM-G27; `more` as of `sweep_of`, of the program below. Beyond the grid there is an error only `on_grid`."""
-    sweeps = [efficiency_of(tables, above), sweep_of(tables, "ess_per_evaluation", below, more=more)]
+    sweeps = [efficiency_of(tables, above), efficiency_of(tables, below, more)]
 
     def ends(*curves: FloatArray) -> list[FloatArray]:
         smooth = list(map(smoothed, curves))
@@ -287,15 +282,15 @@ def diminishing(tables: Tables, of_rates: Callable[..., float]) -> Measurement:
     return statistic(lambda *curves: of_rates(*(float(curve.mean()) for curve in curves)), *sweeps)
 
 
-def longest_run(tables: Tables, program: Program) -> Measurement:
+def longest_run(tables: Tables, method: str, size: int) -> Measurement:
     """PM-G09, G18: mean over chains of the longest runs of one state at the end of the long chains."""
-    runs = tables.values("longest_run_window", **long_case(*program))
+    runs = tables.values("longest_run_window", **long_case(method, size))
     return mean(runs, f"longest runs of the chains: {', '.join(f'{run:g}' for run in np.sort(runs))}")
 
 
 def less_runs(tables: Tables, size: int) -> Measurement:
     """PM-G09: these runs of PM MH with one importance sample, less those with `size`."""
-    return longest_run(tables, PM) - longest_run(tables, ("pm_mh", size))
+    return longest_run(tables, *PM) - longest_run(tables, "pm_mh", size)
 
 
 def long_histograms(tables: Tables, method: str, n_importance: int) -> FloatArray:
@@ -363,44 +358,38 @@ def stuck_fraction(tables: Tables) -> Measurement:
     return longest_of_sweep(tables, "as_stated") / n_iterations
 
 
-def by_size(measure: Callable[..., Measurement], suffix: str = "") -> dict[str, Measure]:
+def by_size(
+    measure: Callable[..., Measurement], suffix: str = "", sizes: Sequence[int] = SIZES, **about: object
+) -> dict[str, Measure]:
     """Settings of a claim, one for each number of importance samples."""
-    return {f"N = {size}{suffix}": partial(measure, size=size) for size in SIZES}
+    return {f"N = {size}{suffix}": partial(measure, size=size, **about) for size in sizes}
 
 
-def of_program(measure: Callable[..., Measurement], method: str) -> dict[str, Measure]:
-    """Settings of a claim, one for each number of importance samples of a method."""
-    return {f"N = {size}": partial(measure, program=(method, size)) for size in SIZES}
+def _by_quantity(
+    quantities: Mapping[str, str], measure: Callable[..., Measurement], prefix: str = "", **about: object
+) -> dict[str, Measure]:
+    return {f"{prefix}{name}": partial(measure, quantity=q, **about) for name, q in quantities.items()}
 
 
-def by_unit(measure: Callable[..., Measurement], **about: object) -> dict[str, Measure]:
-    """Settings of a claim, one for each unit of efficiency."""
-    return {unit: partial(measure, quantity=quantity, **about) for unit, quantity in _UNITS.items()}
-
-
-_PER_EVALUATION: dict[str, Any] = {"quantity": "ess_per_evaluation"}
+by_unit = partial(_by_quantity, {"per evaluation": "ess_per_evaluation", "per second": "ess_per_second"})
+by_measure = partial(_by_quantity, {"ESS": "ess_per_evaluation", "errors": "work_normalised_error"})
 _SS_SLICES = ("apm_slice", "apm_ss_ss")
-_OVER_SS: dict[str, Any] = {"above": MI, "below": SS}
 _optimum = partial(recorded, exact=True, note="numerical optimum", case="checks")
 _joint = partial(median_ratio, quantity="acceptance_position")
+_least, _median = (partial(ratio, quantity="ess_per_evaluation") for ratio in (extreme_ratio, median_ratio))
 
 MEASURE: Mapping[str, Mapping[str, Measure]] = {
     "PM-G01": {
-        **{f"N = {size}": partial(noise, size=size, dataset="calibrated") for size in SIZES[1:]},
-        **by_size(noise, " data as stated"),
+        **{f"N = {size}": _noise(n_importance=size, dataset="calibrated") for size in SIZES[1:]},
+        **{f"N = {size} data as stated": _noise(n_importance=size, dataset="as_stated") for size in SIZES},
     },
     "PM-G02": {"as printed": sd_ratio_as_printed, **by_size(sd_ratio, " corrected")},
-    "PM-G03": {
-        f"N = {a} over N = {b}": partial(
-            extreme_ratio, **_PER_EVALUATION, above=("pm_mh", a), below=("pm_mh", b)
-        )
-        for a, b in ((1, 8), (1, 32))
-    },
-    "PM-G04": of_program(best_step, "pm_mh"),
+    "PM-G03": {f"N = 1 over N = {n}": partial(_least, above=PM, below=("pm_mh", n)) for n in SIZES[1:]},
+    "PM-G04": by_size(best_step, method="pm_mh"),
     "PM-G05": by_size(peak_value),
     "PM-G06": {
-        **{f"N = {size}": partial(first_rise, size=size) for size in (1, 8)},
-        **{f"N = {size}, figure": partial(rise_as_drawn, size=size) for size in (1, 8)},
+        **by_size(first_rise, sizes=(1, 8)),
+        **by_size(rise_as_drawn, ", figure", sizes=(1, 8)),
         "N = 1 less N = 8": lambda tables: first_rise(tables, 1) - first_rise(tables, 8),
     },
     "PM-G07": {**by_size(largest_acceptance), "N = 32 efficiency there": efficiency_at_largest_acceptance},
@@ -421,34 +410,33 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         "N = 1": partial(log_ratio_of_roughness, first=PM, second=MI),
     },
     "PM-G11": {**by_size(independence_acceptance), **by_size(independence_trend, " trend")},
-    "PM-G12": {"N = 1": partial(peak_ratio, **_PER_EVALUATION, first=MI, second=PM)},
+    "PM-G12": {"N = 1": partial(peak_ratio, quantity="ess_per_evaluation", first=MI, second=PM)},
     "PM-G13": {
         "best N of each": partial(best_over_sizes, quantity="ess_per_second"),
-        "best N of each per evaluation": partial(best_over_sizes, **_PER_EVALUATION),
+        "best N of each per evaluation": partial(best_over_sizes, quantity="ess_per_evaluation"),
     },
     "PM-G14": {
-        "N = 1 best step": partial(best_step, program=MI),
+        **by_size(best_step, " best step", sizes=(1,), method="apm_mi_mh"),
         **by_size(target_step, " target"),
         **by_size(efficiency_at_target, " efficiency there"),
     },
     "PM-G15": {
         "largest rise": largest_rise,
-        **by_size(partial(noise_ratio, is_relative=True), " noise"),
+        **by_size(noise_ratio, " noise", is_relative=True),
         **by_size(noise_ratio, " noise, as drawn"),
-        **by_size(partial(spread_over_drawn, figure="3.3", method="pm_mh"), " spread, PM MH"),
-        **by_size(partial(spread_over_drawn, figure="3.5", method="apm_mi_mh"), " spread, APM MI+MH"),
+        **by_size(spread_over_drawn, " spread, PM MH", figure="3.3", method="pm_mh"),
+        **by_size(spread_over_drawn, " spread, APM MI+MH", figure="3.5", method="apm_mi_mh"),
     },
     "PM-G16": {
         **{f"N = {n}": partial(_joint, above=("apm_mi_mh", n), below=("pm_mh", n)) for n in SIZES},
         "N = 2 as printed": partial(_joint, above=("apm_mi_mh", 2), below=("pm_mh", 2)),
     },
     "PM-G17": {
-        f"N = {size} {unit}": measure
-        for size in SIZES[1:]
-        for unit, measure in by_unit(extreme_ratio, above=MI, below=("apm_mi_mh", size)).items()
+        **by_unit(extreme_ratio, "N = 8 ", above=MI, below=("apm_mi_mh", 8)),
+        **by_unit(extreme_ratio, "N = 32 ", above=MI, below=("apm_mi_mh", 32)),
     },
     "PM-G18": {
-        **of_program(longest_run, "apm_mi_mh"),
+        **by_size(longest_run, method="apm_mi_mh"),
         **{
             f"N = {size} over N = 1": partial(log_ratio_of_roughness, first=("apm_mi_mh", size), second=MI)
             for size in SIZES[1:]
@@ -458,12 +446,12 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         ),
     },
     "PM-G19": {
-        "median": partial(median_ratio, **_PER_EVALUATION, **_OVER_SS),
-        "smallest": partial(extreme_ratio, **_PER_EVALUATION, **_OVER_SS),
-        "largest": partial(extreme_ratio, sign=1.0, **_PER_EVALUATION, **_OVER_SS),
-        "per second": partial(median_ratio, quantity="ess_per_second", **_OVER_SS),
+        "median": partial(_median, above=MI, below=SS),
+        "smallest": partial(_least, above=MI, below=SS),
+        "largest": partial(_least, above=MI, below=SS, sign=1.0),
+        "per second": partial(median_ratio, quantity="ess_per_second", above=MI, below=SS),
         "evaluations per iteration": evaluations_ratio,
-        "figures 3.5 and 3.7": partial(median_ratio, **_PER_EVALUATION, **_OVER_SS),
+        "figures 3.5 and 3.7": partial(_median, above=MI, below=SS),
     },
     "PM-G20": {
         "ESS per iteration": auxiliary_efficiency,
@@ -504,12 +492,6 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-T06": {"N = 1": recorded("identity_largest_difference", exact=True, case="checks")},
 }
-
-
-def elliptical_calls(tables: Tables) -> Measurement:
-    """Calls of the estimator in an elliptical update of u."""
-    sweep = sweep_of(tables, "estimates_auxiliary", SS)
-    return statistic(np.mean, sweep, note="APM SS+MH, mean over step sizes")
 
 
 def exact_sd(tables: Tables) -> Measurement:
@@ -560,14 +542,6 @@ def largest_score(tables: Tables, method: str) -> Measurement:
     return Measurement(float(scores.abs().max()), 1.0, f"of {len(scores)} coordinates")
 
 
-_GAINS = {
-    "Crank-Nicolson over elliptical": ("apm_cn_mh", "apm_ss_mh"),
-    "Crank-Nicolson over independence": ("apm_cn_mh", "apm_mi_mh"),
-    "random walk over Crank-Nicolson": ("apm_rw_mh", "apm_cn_mh"),
-    "correlated over PM MH": ("cpm_mh", "pm_mh"),
-    "PM HMC over elliptical": ("pm_hmc", "apm_ss_mh"),
-}
-_MEASURES = {"ESS": "ess_per_evaluation", "errors": "work_normalised_error"}
 _DRAWN_SWEEPS = [("3.3", "pm_mh", SIZES), ("3.5", "apm_mi_mh", SIZES), ("3.7", "apm_ss_mh", (1,))]
 _DRAWN_SWEEPS += [("3.9", "apm_mi_ss", (1,)), ("3.9", "apm_ss_ss", (1,))]
 _DRAWN = {"ess_per_density_eval": "ess_per_evaluation", "target_acceptance_rate": "acceptance_position"}
@@ -595,19 +569,18 @@ NUMBERS: Mapping[str, Measure] = {
         "exact_fraction_above_long_chain", exact=True, case="checks", dataset="as_stated"
     ),
     "longest run of PM MH over its chain, data as stated": stuck_fraction,
-    "sd of the log estimate, N = 1, calibrated data": partial(noise, size=1, dataset="calibrated"),
+    "sd of the log estimate, N = 1, calibrated data": _noise(n_importance=1, dataset="calibrated"),
     "exact sd of x": exact_sd,
-    "calls of an elliptical update": elliptical_calls,
-    **{
-        f"{name}, by {by}": partial(gain, above=above, below=below, quantity=quantity)
-        for name, (above, below) in _GAINS.items()
-        for by, quantity in _MEASURES.items()
-    },
-    **{f"best step size of u, by {by}": partial(best_step_of_u, quantity=q) for by, q in _MEASURES.items()},
-    **{
-        f"smallest step size of u over the best, by {by}": partial(smallest_step_of_u, quantity=quantity)
-        for by, quantity in _MEASURES.items()
-    },
+    "calls of an elliptical update": lambda tables: statistic(
+        np.mean, sweep_of(tables, "estimates_auxiliary", SS), note="APM SS+MH, mean over step sizes"
+    ),
+    **by_measure(gain, "Crank-Nicolson over elliptical, by ", above="apm_cn_mh", below="apm_ss_mh"),
+    **by_measure(gain, "Crank-Nicolson over independence, by ", above="apm_cn_mh", below="apm_mi_mh"),
+    **by_measure(gain, "random walk over Crank-Nicolson, by ", above="apm_rw_mh", below="apm_cn_mh"),
+    **by_measure(gain, "correlated over PM MH, by ", above="cpm_mh", below="pm_mh"),
+    **by_measure(gain, "PM HMC over elliptical, by ", above="pm_hmc", below="apm_ss_mh"),
+    **by_measure(best_step_of_u, "best step size of u, by "),
+    **by_measure(smallest_step_of_u, "smallest step size of u over the best, by "),
     **{
         f"largest z, {method}": partial(largest_score, method=method)
         for method in ("cpm_mh", "apm_cn_mh", "apm_rw_mh", "pm_hmc")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pandas as pd
 import seaborn as sns
@@ -139,30 +139,30 @@ def efficiency(
     return footer(figure, tables, f"calibrated data; {counted} in a cell; bands +- 1 sd over chains")
 
 
-def long_chains(tables: Tables, method: str) -> Figure:
-    """Figures 3.4, 3.6: trace and histogram of x1 in one long chain, a row for each number of importance samples."""
-    rows = [
-        _Row(
-            f"{readable(method)}, N = {size}, step size {BEST_STEP[method][size]:g}",
-            long_case(method, size),
-            ({"pm_mh": "3.4", "apm_mi_mh": "3.6"}[method], f"{method} {size} x_1"),
-        )
-        for size in SIZES
-    ]
-    return _traces_and_histograms(tables, "position", rows, 5.6, "iterations for N = 1, 8, 32")
-
-
-def auxiliary(tables: Tables) -> Figure:
-    """Figure 3.8: trace and histogram of one auxiliary variable for independence and elliptical slice updates."""
-    rows = [
-        _Row(
-            f"{readable(method)}, N = 1",
-            {"case": "auxiliary", "method": method, "n_importance": 1},
-            ("3.8", f"{method} 1 u_1"),
-        )
-        for method in ("apm_mi_mh", "apm_ss_mh")
-    ]
-    return _traces_and_histograms(tables, "auxiliary", rows, 3.9, "iterations")
+def long_chains(tables: Tables, number: str, rows: Sequence[tuple[str, int]]) -> Figure:
+    """Figures 3.4, 3.6, 3.8: trace and histogram of x1 or u1 in one long chain, a row for each (method, N)."""
+    name = "auxiliary" if number == "3.8" else "position"
+    figure, grid = page(0.5 + 1.7 * len(rows), len(rows), 2, width_ratios=(1.35, 1.0))
+    lengths = []
+    for axes, (method, size) in zip(grid, rows, strict=True):
+        try:
+            n_draws = _trace_and_histogram(axes, tables, name, method, size, number)
+            lengths.append(f"{n_draws:,}".replace(",", " "))
+        except MissingData as missing:
+            for axis in axes:
+                missing_panel(axis, str(missing))
+            lengths.append("none")
+    samples = Patch(facecolor=QUANTITY_COLOURS["samples"], alpha=0.45, label="histogram of the chain")
+    handles: list[Patch | Line2D] = [samples]
+    if _has_exact_density(tables, name):
+        handles.append(Line2D([], [], color=QUANTITY_COLOURS["exact_density"], label="exact density"))
+    if PublishedMarks("gaussian_latent", tables)("PM-G05", "N = 1") is not None:
+        handles.append(published_entry(_DOCUMENT, "histogram, its data", curve=True))
+    figure.legend(handles=handles, loc="outside upper right", ncols=3)
+    sizes = " for N = 1, 8, 32" if name == "position" else ""
+    return footer(
+        figure, tables, f"calibrated data; one chain a row; iterations{sizes}: {', '.join(lengths)}"
+    )
 
 
 def rivals(tables: Tables) -> Figure:
@@ -365,39 +365,13 @@ def _tuning(
     twin.plot(exact[scale_name(method)], exact["exact_acceptance_position"], **look)
 
 
-class _Row(NamedTuple):
-    """A long chain: its title, where the tables have it, and where the published histogram is."""
-
-    title: str
-    where: dict[str, Any]
-    published: tuple[str, str]
-
-
-def _traces_and_histograms(
-    tables: Tables, name: str, rows: Sequence[_Row], height: float, lengths_of: str
-) -> Figure:
-    figure, grid = page(height, len(rows), 2, width_ratios=(1.35, 1.0))
-    lengths = []
-    for axes, row in zip(grid, rows, strict=True):
-        try:
-            n_draws = _trace_and_histogram(axes, tables, name, row)
-            lengths.append(f"{n_draws:,}".replace(",", " "))
-        except MissingData as missing:
-            for axis in axes:
-                missing_panel(axis, str(missing))
-            lengths.append("none")
-    samples = Patch(facecolor=QUANTITY_COLOURS["samples"], alpha=0.45, label="histogram of the chain")
-    handles: list[Patch | Line2D] = [samples]
-    if _has_exact_density(tables, name):
-        handles.append(Line2D([], [], color=QUANTITY_COLOURS["exact_density"], label="exact density"))
-    if PublishedMarks("gaussian_latent", tables)("PM-G05", "N = 1") is not None:
-        handles.append(published_entry(_DOCUMENT, "histogram, its data", curve=True))
-    figure.legend(handles=handles, loc="outside upper right", ncols=3)
-    return footer(figure, tables, f"calibrated data; one chain a row; {lengths_of}: {', '.join(lengths)}")
-
-
-def _trace_and_histogram(axes: Sequence[Axes], tables: Tables, name: str, row: _Row) -> int:
-    (symbol, bins), where = _RECORDED[name], row.where
+def _trace_and_histogram(
+    axes: Sequence[Axes], tables: Tables, name: str, method: str, size: int, number: str
+) -> int:
+    (symbol, bins), title = _RECORDED[name], f"{readable(method)}, N = {size}"
+    where: dict[str, Any] = {"case": "auxiliary", "method": method, "n_importance": size}
+    if name == "position":
+        where, title = long_case(method, size), f"{title}, step size {BEST_STEP[method][size]:g}"
     trace = tables.rows("iteration", f"trace_{name}", **where)
     histogram = tables.rows(f"chain_{bins}", f"histogram_{name}", chain=0, **where)
     n_draws = int(tables.value("n_iterations", **where))
@@ -405,14 +379,16 @@ def _trace_and_histogram(axes: Sequence[Axes], tables: Tables, name: str, row: _
     stride = int(iterations[1] - iterations[0]) if iterations.size > 1 else 1
     first = n_draws - min(n_draws, int(iterations[-1]) + stride)
     trace_panel(axes[0], trace[f"trace_{name}"], thin=stride)
-    axes[0].set(title=row.title, ylabel=symbol)
+    axes[0].set(title=title, ylabel=symbol)
     axes[0].set_xlabel(f"iteration after the first {first:,}".replace(",", " ") if first else "iteration")
     edges = bin_edges(histogram[bins])
     histogram_panel(axes[1], edges, histogram[f"histogram_{name}"] * (edges[1] - edges[0]), n_total=1.0)
     if _has_exact_density(tables, name):
         exact = tables.rows(bins, f"exact_density_{name}", **where)
         axes[1].plot(exact[bins], exact[f"exact_density_{name}"], color=QUANTITY_COLOURS["exact_density"])
-    if (there := PublishedMarks("gaussian_latent", tables).curve(*row.published)) is not None:
+    series = f"{method} {size} {symbol.strip('$')}"
+    published = PublishedMarks("gaussian_latent", tables)
+    if (there := published.curve(number, series)) is not None:
         published_curve(axes[1], there.x, there.y, document=_DOCUMENT, steps=True)
     axes[1].set_xlabel(symbol)
     axes[0].set_ylim(edges[0], edges[-1])
@@ -464,15 +440,17 @@ def _data_set_panel(
         published_mark(axis, step, rate, colour=METHOD_COLOURS["apm_mi_mh"])
 
 
+_PM_MH, _APM_MI_MH = ([(method, size) for size in SIZES] for method in ("pm_mh", "apm_mi_mh"))
+
 DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_3_1": model_graph,
     "fig_3_2": reflective_slice,
-    "fig_3_3": partial(efficiency, rows=[("pm_mh", size) for size in SIZES]),
-    "fig_3_4": partial(long_chains, method="pm_mh"),
-    "fig_3_5": partial(efficiency, rows=[("apm_mi_mh", size) for size in SIZES], tuned=True),
-    "fig_3_6": partial(long_chains, method="apm_mi_mh"),
+    "fig_3_3": partial(efficiency, rows=_PM_MH),
+    "fig_3_4": partial(long_chains, number="3.4", rows=_PM_MH),
+    "fig_3_5": partial(efficiency, rows=_APM_MI_MH, tuned=True),
+    "fig_3_6": partial(long_chains, number="3.6", rows=_APM_MI_MH),
     "fig_3_7": partial(efficiency, rows=[("apm_ss_mh", 1)], tuned=True),
-    "fig_3_8": auxiliary,
+    "fig_3_8": partial(long_chains, number="3.8", rows=[("apm_mi_mh", 1), ("apm_ss_mh", 1)]),
     "fig_3_9": partial(
         efficiency, rows=[("apm_mi_ss", 1), ("apm_ss_ss", 1)], accept=False, size_in_title=False
     ),
