@@ -77,7 +77,17 @@ def _run_program(
     posterior: Problem, settings: Settings, context: RunContext, method: str, n_importance: int
 ) -> dict[str, xr.Dataset]:
     # A function of its own, so that the draws of one program are gone when the next one runs.
-    chains = _chains(posterior, settings, context, method, n_importance)
+    redrawn = method == "pm_mh" or method.startswith("apm_mi")  # Others need standard normal u
+    estimate = posterior.estimator(n_importance, not redrawn or settings.record_auxiliary)
+    chains = run_chains(
+        context,
+        (_label(settings), settings.design, method, n_importance),
+        _sampler(estimate, method, settings, posterior.dim),
+        n_draws=long_chain_draws(settings, method, n_importance),
+        n_chains=settings.n_chains,
+        sweep=swept_scales(settings, method),
+        block_size=settings.block_size,
+    )
     about: dict[str, Sequence[Any]] = {"method": [method], "n_importance": [n_importance]}
     groups = _measured(posterior, settings, chains, method, n_importance)
     if settings.record_accuracy:
@@ -90,21 +100,6 @@ def _run_program(
         groups |= arviz_groups(draws.expand_dims(about), ["x"], most=MOST_KEPT)
     return groups
 
-
-def _chains(
-    posterior: Problem, settings: Settings, context: RunContext, method: str, n_importance: int
-) -> Chains:
-    redrawn = method == "pm_mh" or method.startswith("apm_mi")  # Others need standard normal u
-    estimate = posterior.estimator(n_importance, not redrawn or settings.record_auxiliary)
-    return run_chains(
-        context,
-        (_label(settings), settings.design, method, n_importance),
-        _sampler(estimate, method, settings, posterior.dim),
-        n_draws=long_chain_draws(settings, method, n_importance),
-        n_chains=settings.n_chains,
-        sweep=swept_scales(settings, method),
-        block_size=settings.block_size,
-    )
 
 
 def _label(settings: Settings) -> str:

@@ -31,24 +31,19 @@ from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from auxmc_pipeline.tolerances import gain
 from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
+from experiments.generalised_lambda.measure import EARLY_ITERATIONS as _EARLY
 from experiments.generalised_lambda.settings import CASE_NAMES, DATA_SEED, GENERATING, PARAMETERS, ROWS
 
 _TARGETS = {row.case: row.target for row in ROWS}
 _RIVALS = {case: name for case, name in CASE_NAMES.items() if case != "constrained_hmc"}
 _TOLERANCES = {"abc_hmc_025": 0.25, "abc_hmc_005": 0.05}
-# IM-GL-05: printed factors, of which those near 1 with half a unit of the last digit.
-_PRINTED_FACTORS = {
-    "modified_abc": 1.005,
-    "constrained_hmc": 1.005,
-    "abc_hmc_005": 1.21,
-    "abc_hmc_025": 1.035,
-}
-# IM-GL-10, 11: iterations after the warm-up of chains that took "roughly five minutes" each.
-_PRINTED_DRAWS = {
-    "modified_abc": 100_000,
-    "constrained_hmc": 1000,
-    "abc_hmc_005": 15_000,
-    "abc_hmc_025": 30_000,
+# IM-GL-05: printed factors, of which those near 1 with half a unit of the last digit; IM-GL-10, 11: iterations after
+# the warm-up of chains that took "roughly five minutes" each.
+_PRINTED = {
+    "modified_abc": (1.005, 100_000),
+    "constrained_hmc": (1.005, 1000),
+    "abc_hmc_005": (1.21, 15_000),
+    "abc_hmc_025": (1.035, 30_000),
 }
 FALLING = {  # Methods of figure `fig_riemannian`, with the columns of their rows.
     "ABC HMC": {"case": "euclidean"},
@@ -57,7 +52,7 @@ FALLING = {  # Methods of figure `fig_riemannian`, with the columns of their row
 }
 # IM-GL-04, 05: chains of a published histogram or factor, and how many sets of as many are drawn.
 _PUBLISHED_CHAINS, _N_SETS = 5, 1000
-_EARLY = 20  # IM-GL-20: first iterations
+
 # Acceptance rates that the document aims at, section 4.10.1, and what a very low one is below (IM-GL-16).
 _AIMED_AT, _VERY_LOW = (0.6, 0.9), 0.1
 _Moment = tuple[FloatArray, FloatArray]
@@ -188,12 +183,6 @@ def sd_over_widest(tables: Tables) -> Measurement:
     other, other_error = (np.take_along_axis(table, widest, 0)[0] for table in (spreads, errors))
     ratios = own / other
     return smallest(ratios, ratios * np.hypot(own_error / own, other_error / other), listed(ratios))
-
-
-def reference_sd(tables: Tables) -> Measurement:
-    """IM-GL-03: sd of z3 in the ABC posterior at tolerance 0.25."""
-    value, error = reference_moment(tables, "sd", _TARGETS["abc_hmc_025"])
-    return Measurement(float(value[2]), float(error[2]))
 
 
 def exact_sd_ratio(tables: Tables, narrower: str) -> Measurement:
@@ -339,7 +328,7 @@ def mean_ratio(tables: Tables, rival: str, per: str) -> Measurement:
     cases = ("constrained_hmc", rival) if per == "second" else (rival, "constrained_hmc")
     above, below = (
         by_parameter(tables, case, quantity)[moved(tables, case)]
-        * (_PRINTED_DRAWS[case] / tables.setting("n_draws", case=case) if per == "chain" else 1.0)
+        * (_PRINTED[case][1] / tables.setting("n_draws", case=case) if per == "chain" else 1.0)
         for case in cases
     )
     note = listed(above.mean(axis=0) / below.mean(axis=0), ".2g")
@@ -447,10 +436,10 @@ def prior_data_not_finite(tables: Tables) -> Measurement:
     return exact(2.0 * quad(density_of_failures, 1.0, 20.0)[0], "either shape parameter, by quadrature")
 
 
-def failures_beyond_later(tables: Tables) -> Measurement:
-    """IM-GL-20: failed proposals without warm-up less those of as many later iterations, of all chains."""
-    later = mean(_EARLY * by_chain(tables, "constrained_hmc", "failed_share"))
+def early_failures(tables: Tables, other: str, n_iterations: int = 1) -> Measurement:
+    """IM-GL-20: failures of the first iterations without warm-up less those with it, or of as many later ones."""
     early = mean(by_chain(tables, "no_warm_up", "failed_early"))
+    later = mean(n_iterations * by_chain(tables, "constrained_hmc", other))
     return (early - later).noted(f"means {early.value:.2f} and {later.value:.2f}")
 
 
@@ -459,13 +448,6 @@ def acceptance_beyond_first(tables: Tables, quantity: str) -> Measurement:
     above = mean(by_chain(tables, "abc_hmc_025", quantity))
     first = mean(by_chain(tables, "hmc_no_warm_up", "acceptance"))
     return (above - first).noted(f"means {above.value:.3f} and {first.value:.3f}")
-
-
-def early_failures(tables: Tables) -> Measurement:
-    """IM-GL-20: integration errors of the first iterations without warm-up less those with it."""
-    cases = ("no_warm_up", "constrained_hmc")
-    main, warm_up = (mean(by_chain(tables, case, "failed_early")) for case in cases)
-    return (main - warm_up).noted(f"means {main.value:.2f} and {warm_up.value:.2f}")
 
 
 def failed_proposals(tables: Tables) -> Measurement:
@@ -525,7 +507,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-GL-03": {
         "sd at 0.25 / widest of the others": sd_over_widest,
-        "sd z3 at tolerance 0.25": reference_sd,
+        "sd z3 at tolerance 0.25": lambda tables: Measurement(
+            *(float(each[2]) for each in reference_moment(tables, "sd", _TARGETS["abc_hmc_025"]))
+        ),
         **{
             f"sd at 0.05 / {CASE_NAMES[case]}": partial(exact_sd_ratio, narrower=case)
             for case in ("modified_abc", "constrained_hmc")
@@ -534,7 +518,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-GL-04": {"distance over the others": irregularity},
     "IM-GL-05": {
         CASE_NAMES[case]: partial(sets_that_agree, case=case, most=factor)
-        for case, factor in _PRINTED_FACTORS.items()
+        for case, (factor, _) in _PRINTED.items()
     },
     "IM-GL-09": {
         **{
@@ -589,8 +573,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-GL-19": {"largest shift": prior_shift},
     "IM-GL-20": {
-        "main settings - warm-up settings": early_failures,
-        "main settings, first - later": failures_beyond_later,
+        "main settings - warm-up settings": partial(early_failures, other="failed_early"),
+        "main settings, first - later": partial(early_failures, other="failed_share", n_iterations=_EARLY),
         "ABC HMC 0.25, later - first": partial(acceptance_beyond_first, quantity="acceptance"),
         "ABC HMC 0.25, warm-up settings - main settings": partial(
             acceptance_beyond_first, quantity="acceptance_warm_up"
