@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -146,7 +146,7 @@ def error_kept(tables: Tables) -> Measurement:
 
 
 def over_method(
-    tables: Tables, first: str, second: str, errors: Iterable[str], *, largest: bool, pooling: str = "single"
+    first: str, second: str, errors: Collection[str], pooling: str, tables: Tables, *, largest: bool = False
 ) -> Measurement:
     """CT-B12, CT-B13 and CT-B15: average error over that by another method, at equal run times."""
     above, below = (
@@ -198,7 +198,7 @@ def at_equal_times(
 
 
 def over_annealed(
-    tables: Tables, annealed: str, pooling: str, temperatures: Sequence[int], methods: Sequence[str]
+    annealed: str, pooling: str, temperatures: Collection[int], methods: Sequence[str], tables: Tables
 ) -> Measurement:
     """CT-B14, CT-B24: largest ratio of an error to that of AIS, geometric means over its numbers of temperatures."""
     cost = partial(cost_per_repeat, tables, quantity="gradients_per_repeat")
@@ -345,7 +345,7 @@ def _drawn_curves(tables: Tables) -> dict[str, tuple[str, Averages]]:
     }
 
 
-def mean_over_systems(tables: Tables, design: str, quantity: str, note: str, **wanted: Wanted) -> Measurement:
+def mean_over_systems(design: str, quantity: str, note: str, tables: Tables, **wanted: Wanted) -> Measurement:
     """CT-B10, CT-B19: mean over systems, which stand for all that the recipe makes."""
     found = rows_of(tables, design, "point", quantity, **wanted)[quantity]
     return mean(found, f"{note}; by system {found.min():.3f} to {found.max():.3f}")
@@ -437,6 +437,8 @@ def _moment_errors(tables: Tables, design: str, quantity: str, **wanted: Wanted)
     return rows.set_index(dims)[quantity].to_xarray().sel(coordinate=list(_MOMENTS)).values
 
 
+_pattern_changes = partial(mean_over_systems, "chains", "pattern_change_rate")
+
 MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B01": {
         "whole files": partial(
@@ -478,11 +480,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B10": {
         **{f"error after {n} samples": partial(over_tempered, n_samples=n) for n in _THOUSANDS},
         "changes of component": partial(
-            mean_over_systems,
-            design="chains",
-            quantity="pattern_change_rate",
-            method="hmc",
-            note="direct HMC: fraction of pairs of samples whose signs differ",
+            _pattern_changes, "direct HMC: fraction of pairs of samples whose signs differ", method="hmc"
         ),
         "chains stuck": stuck_chains,
         "error kept": error_kept,
@@ -490,26 +488,17 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B11": {"valley between clusters": valley},
     **{
         claim: {
-            f"whole run{name}": partial(
-                over_method,
-                first=method,
-                second="st",
-                errors=list(ERROR_LABELS),
-                largest=True,
-                pooling=pooling,
-            )
+            f"whole run{name}": partial(over_method, method, "st", ERROR_LABELS, pooling, largest=True)
             for name, pooling in _POOLINGS.items()
         }
         for claim, method in (("CT-B12", "gibbs_ct"), ("CT-B13", "ct_hmc"))
     },
     **{
         claim: {
-            name: partial(
-                over_annealed, annealed=method, pooling=pooling, temperatures=temperatures, methods=methods
-            )
+            name: partial(over_annealed, method, pooling, temperatures, methods)
             for name, method, pooling, temperatures in (
-                ("AIS as drawn, nested", "h_ais", "nested", tuple(_ANNEALED_SECONDS)),
-                ("AIS as drawn, groups of ten", "h_ais", "disjoint", tuple(_ANNEALED_SECONDS)),
+                ("AIS as drawn, nested", "h_ais", "nested", _ANNEALED_SECONDS),
+                ("AIS as drawn, groups of ten", "h_ais", "disjoint", _ANNEALED_SECONDS),
                 # With more temperatures it takes more time than chains have.
                 ("AIS, 20 steps, groups of ten", "ais_20", "disjoint", (1000,)),
                 ("AIS as drawn, single", "h_ais", "single", (1000,)),
@@ -520,7 +509,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-B15": {
         f"{ERROR_LABELS[error]}, whole run{name}": partial(
-            over_method, first="ct_hmc", second="gibbs_ct", errors=[error], largest=False, pooling=pooling
+            over_method, "ct_hmc", "gibbs_ct", [error], pooling
         )
         for error in ("log_z", "mean")
         for name, pooling in _POOLINGS.items()
@@ -539,18 +528,16 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B19": {
         "AIS runs": partial(
             mean_over_systems,
-            design="annealed",
-            quantity="settled_share",
+            "annealed",
+            "settled_share",
+            "AIS as drawn, K = 1000: fraction of runs that end with the signs they had halfway",
             method="h_ais",
             n_temperatures=1000,
-            note="AIS as drawn, K = 1000: fraction of runs that end with the signs they had halfway",
         ),
         "CT chains": partial(
-            mean_over_systems,
-            design="chains",
-            quantity="pattern_change_rate",
+            _pattern_changes,
+            "Gibbs CT: fraction of pairs of samples, both with b > 1/2, whose signs differ",
             method="gibbs_ct",
-            note="Gibbs CT: fraction of pairs of samples, both with b > 1/2, whose signs differ",
         ),
     },
     "CT-B20": {"ST": partial(seconds_ratio, method="st"), "CT-HMC": partial(seconds_ratio, method="ct_hmc")},

@@ -19,13 +19,6 @@ from experiments.boltzmann.settings import POOLINGS
 ERRORS = ("log_z", "mean", "covariance")
 _THOUSANDS = 2000  # "Thousands of iterations" that a chain of direct HMC must stay in one component
 
-_ERRORS_BY_WEIGHT = {
-    "target": "error_by_target_weights",
-    "base": "error_by_base_weights",
-    "visits": "error_by_visits_weights",
-    "naive": "error_by_naive_weights",
-}
-
 
 def base_errors(reference: RelaxedMoments, truth: RelaxedMoments) -> FloatArray:
     """Errors of the variational base [error], the unit of relative errors."""
@@ -95,8 +88,7 @@ def chain_statistics(
     """Estimates from all chains together, errors of other weights, and what the chains did."""
     n_chains, n_blocks = draws["n_accepted"].shape
     n_draws = n_blocks * block_size
-    everyone = np.ones((1, n_chains))
-    target = _total(draws, method, "target", everyone)
+    target = _total(draws, method, "target")
     found: dict[str, xr.DataArray | float | int] = {
         "acceptance": draws["n_accepted"].sum() / (n_chains * n_draws),
         "n_not_finite": int(draws["n_not_finite"].sum()),
@@ -125,7 +117,7 @@ def chain_statistics(
             known = problem.base if weight == "base" else problem.truth
             # Of mean and covariance alone: log Z takes two weights.
             errors = _errors(np.full(n_repeats, np.nan), _total(draws, method, weight, groups), known)
-            found[_ERRORS_BY_WEIGHT[weight]] = labelled(errors / unit)
+            found[f"error_by_{weight}_weights"] = labelled(errors / unit)
     return xr.Dataset(found)
 
 
@@ -144,9 +136,7 @@ def longest_stay(signs: BooleanArray) -> IntegerArray:
 
 def estimated_moments(draws: dict[str, FloatArray], method: str) -> RelaxedMoments:
     """Moments of the target by all chains, variances at least 1, a component's: short runs miss directions."""
-    target, base = (
-        _total(draws, method, name, np.ones((1, draws["total"].shape[0]))) for name in ("target", "base")
-    )
+    target, base = (_total(draws, method, name) for name in ("target", "base"))
     variances, basis = np.linalg.eigh(target.covariance[0])
     covariance = (basis * np.maximum(variances, 1.0)) @ basis.T
     return RelaxedMoments(float(target.log_total[0] - base.log_total[0]), target.mean[0], covariance)
@@ -163,8 +153,7 @@ def final_errors(draws: dict[str, FloatArray], problem: Problem, method: str, n_
 
 def mean_estimate(draws: dict[str, FloatArray], method: str, problem: Problem) -> xr.Dataset:
     """Estimated mean of q_i^T x by unit, from all chains together: the same in every basis of x."""
-    target = _total(draws, method, "target", np.ones((1, draws["n_accepted"].shape[0])))
-    values = problem.relaxation.loadings @ target.mean[0]
+    values = problem.relaxation.loadings @ _total(draws, method, "target").mean[0]
     return xr.Dataset({"mean_estimate": ("unit_number", values)}, {"unit_number": range(1, len(values) + 1)})
 
 
@@ -244,10 +233,14 @@ def _first_draws(draws: dict[str, FloatArray], method: str, weight: str) -> Weig
     return WeightedSums(logs, present, x * present[..., None], second)
 
 
-def _total(draws: dict[str, FloatArray], method: str, weight: str, membership: FloatArray) -> WeightedSums:
-    n_blocks = draws["n_accepted"].shape[1]
+def _total(
+    draws: dict[str, FloatArray], method: str, weight: str, membership: FloatArray | None = None
+) -> WeightedSums:
+    """Sums of groups of chains [group, chain], by default of one group of all, under a weight."""
+    n_chains, n_blocks = draws["n_accepted"].shape
     flat = (field.reshape(-1, *field.shape[2:]) for field in _sums(draws, method, weight))
-    return pooled(WeightedSums(*flat), np.repeat(membership, n_blocks, axis=1))
+    groups = np.ones((1, n_chains)) if membership is None else membership
+    return pooled(WeightedSums(*flat), np.repeat(groups, n_blocks, axis=1))
 
 
 def _base_deviation(draws: dict[str, FloatArray], method: str, problem: Problem) -> float:

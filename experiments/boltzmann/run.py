@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import xarray as xr
 
@@ -34,18 +34,20 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         return describe_systems(settings, context)
     mixture = cache(partial(build_problem, settings))
     fitted = cache(lambda variational, base: fitted_moments(mixture(variational), base))
-    pilot = cache(partial(_pilot, settings, context, mixture))
+    pilot = cache(lambda *program: _Program(settings, context, *program).pilot_moments(mixture))
     statistics, curves = [], []
     for (method, n_temperatures), base in itertools.product(programs(settings), bases(settings)):
-        numbers = method_settings(settings, method)
-        problem = mixture(numbers.variational)
+        program = _Program(settings, context, method, n_temperatures)
+        variational = program.numbers.variational
+        problem = mixture(variational)
         if base != "mixture":
             is_pilot = base in PILOT_BASES
-            moments = pilot(method, n_temperatures) if is_pilot else fitted(numbers.variational, base)
+            moments = pilot(method, n_temperatures) if is_pilot else fitted(variational, base)
             if base == "pilot_zeta":
                 moments = problem.base._replace(log_normaliser=moments.log_normaliser)
             problem = rebased(problem, moments)
-        part, curve = _run_method(settings, context, problem, method, numbers, n_temperatures, base)
+        estimate = program.annealed if method in ANNEALED_METHODS else program.tempered
+        part, curve = estimate(problem, base)
         point: dict[str, Any] = {"method": [method], "n_temperatures": [n_temperatures], "base": [base]}
         about = {name: value for name, value in point.items() if name in ("method", *settings.batch)}
         statistics.append(part.merge(_problem_statistics(problem)).expand_dims(about))
@@ -57,37 +59,31 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     return groups
 
 
-def _pilot(
-    settings: Settings,
-    context: RunContext,
-    mixture: Callable[[str], Problem],
-    method: str,
-    n_temperatures: int,
-) -> RelaxedMoments:
-    """Log normaliser and moments from a pilot run on the published base, of as many chains as a repeat has."""
-    numbers = method_settings(settings, method)
-    problem, n_chains = mixture(numbers.variational), settings.n_chains // settings.n_repeats
-    n_blocks = pilot_blocks(settings, numbers)
-    chains = _chains(settings, context, problem, method, n_temperatures, "pilot run", n_chains, n_blocks)
-    return measure.estimated_moments(without_sweep(chains).draws, method)
+class _Program(NamedTuple):
+    settings: Settings
+    context: RunContext
+    method: str
+    n_temperatures: int
 
+    @property
+    def numbers(self) -> MethodSettings:
+        return method_settings(self.settings, self.method)
 
-def _run_method(
-    settings: Settings,
-    context: RunContext,
-    problem: Problem,
-    method: str,
-    numbers: MethodSettings,
-    n_temperatures: int,
-    base: str,
-) -> tuple[xr.Dataset, xr.Dataset | None]:
-    repeats = settings.n_repeats
-    if method in ANNEALED_METHODS:
-        n_gradients = numbers.n_runs * (n_temperatures - 1) * numbers.n_steps
+    def pilot_moments(self, mixture: Callable[[str], Problem]) -> RelaxedMoments:
+        """Log normaliser and moments from a pilot run on the published base, of as many chains as a repeat has."""
+        n_chains = self.settings.n_chains // self.settings.n_repeats
+        n_blocks = pilot_blocks(self.settings, self.numbers)
+        chains = self._chains(mixture(self.numbers.variational), "pilot run", n_chains, n_blocks)
+        return measure.estimated_moments(without_sweep(chains).draws, self.method)
+
+    def annealed(self, problem: Problem, _: str) -> tuple[xr.Dataset, None]:
+        """Statistics of annealed runs."""
+        numbers, repeats = self.numbers, self.settings.n_repeats
+        n_gradients = numbers.n_runs * (self.n_temperatures - 1) * numbers.n_steps
         chains = run_chains(
-            context,
-            _names(settings, problem, method, n_temperatures),
-            annealed_sampler(settings, problem, numbers, n_temperatures),
+            self.context,
+            self._names(problem),
+            annealed_sampler(self.settings, problem, numbers, self.n_temperatures),
             n_draws=repeats,
             n_chains=numbers.n_runs,
             sweep={"step_size": [numbers.step_size]},
@@ -95,53 +91,44 @@ def _run_method(
         )
         statistics = measure.annealed_statistics(without_sweep(chains).draws, problem)
         return statistics.merge(_cost(chains, n_gradients, repeats)), None
-    size = settings.summary_size
-    # What a pilot run costs, the chains of each repeat do without.
-    n_blocks = numbers.length // size - (base in PILOT_BASES) * pilot_blocks(settings, numbers)
-    stream = "" if base == "mixture" else base
-    chains = _chains(settings, context, problem, method, n_temperatures, stream, settings.n_chains, n_blocks)
-    draws = without_sweep(chains).draws
-    n_gradients = numbers.length * numbers.n_steps * settings.n_chains // repeats
-    statistics = measure.chain_statistics(draws, problem, method, repeats, size).merge(
-        _cost(chains, n_gradients, repeats)
-    )
-    statistics["n_samples_run"] = numbers.length
-    if "base" in settings.batch and problem.truth is not None:
-        statistics["final_error"] = measure.final_errors(draws, problem, method, repeats)
-        return statistics, None
-    curves = measure.mean_estimate(draws, method, problem)
-    if problem.truth is not None:
-        curves = curves.merge(measure.chain_curves(draws, problem, method, repeats, size))
-    return statistics, curves
 
+    def tempered(self, problem: Problem, base: str) -> tuple[xr.Dataset, xr.Dataset | None]:
+        """Statistics of chains, and curves unless a case has several bases."""
+        settings, numbers, method = self.settings, self.numbers, self.method
+        repeats, size = settings.n_repeats, settings.summary_size
+        # What a pilot run costs, the chains of each repeat do without.
+        n_blocks = numbers.length // size - (base in PILOT_BASES) * pilot_blocks(settings, numbers)
+        chains = self._chains(problem, "" if base == "mixture" else base, settings.n_chains, n_blocks)
+        draws = without_sweep(chains).draws
+        n_gradients = numbers.length * numbers.n_steps * settings.n_chains // repeats
+        statistics = measure.chain_statistics(draws, problem, method, repeats, size)
+        statistics = statistics.merge(_cost(chains, n_gradients, repeats))
+        statistics["n_samples_run"] = numbers.length
+        if "base" in settings.batch and problem.truth is not None:
+            statistics["final_error"] = measure.final_errors(draws, problem, method, repeats)
+            return statistics, None
+        curves = measure.mean_estimate(draws, method, problem)
+        if problem.truth is not None:
+            curves = curves.merge(measure.chain_curves(draws, problem, method, repeats, size))
+        return statistics, curves
 
-def _chains(
-    settings: Settings,
-    context: RunContext,
-    problem: Problem,
-    method: str,
-    n_temperatures: int,
-    stream: str,
-    n_chains: int,
-    n_blocks: int,
-) -> Chains:
-    numbers = method_settings(settings, method)
-    return run_chains(
-        context,
-        _names(settings, problem, method, n_temperatures) + [stream] * bool(stream),
-        chain_sampler(settings, problem, method, numbers, n_temperatures),
-        n_draws=n_blocks,
-        n_chains=n_chains,
-        sweep={"step_size": [numbers.step_size]},
-        block_size=max(1, settings.block_size // settings.summary_size),
-    )
+    def _chains(self, problem: Problem, stream: str, n_chains: int, n_blocks: int) -> Chains:
+        settings, numbers = self.settings, self.numbers
+        return run_chains(
+            self.context,
+            self._names(problem) + [stream] * bool(stream),
+            chain_sampler(settings, problem, self.method, numbers, self.n_temperatures),
+            n_draws=n_blocks,
+            n_chains=n_chains,
+            sweep={"step_size": [numbers.step_size]},
+            block_size=max(1, settings.block_size // settings.summary_size),
+        )
 
-
-def _names(settings: Settings, problem: Problem, method: str, n_temperatures: int) -> list[str | int]:
-    # Own data have streams of their own; n_units tells systems of other sizes apart.
-    where = "own" if settings.data else f"system-{settings.system}"
-    names: list[str | int] = [where, problem.relaxation.loadings.shape[0], method]
-    return names + [f"K-{n_temperatures}"] * bool(n_temperatures)
+    def _names(self, problem: Problem) -> list[str | int]:
+        # Own data have streams of their own; n_units tells systems of other sizes apart.
+        where = "own" if self.settings.data else f"system-{self.settings.system}"
+        names: list[str | int] = [where, problem.relaxation.loadings.shape[0], self.method]
+        return names + [f"K-{self.n_temperatures}"] * bool(self.n_temperatures)
 
 
 def _cost(chains: Chains, n_gradients: int, n_repeats: int) -> xr.Dataset:

@@ -30,11 +30,6 @@ _LARGE_EIGENVALUE = 5.0
 # is 8e-3 below.
 _SAME_EIGENVALUE = 1e-5
 _FEW_UNITS = 4
-# Variants of the variational fits, and what is recorded of each.
-_FITS = (
-    ("published", "log_zeta_excess_published", "n_fits_published", "fit_residual_published"),
-    ("converged", "log_zeta_excess_converged", "n_fits_converged", "fit_residual_converged"),
-)
 
 
 # Values of the author's ten systems of 30 units: elements (1, 2) and (13, 30) of the weights, the first bias; with the
@@ -76,12 +71,12 @@ def _describe(
         "largest_eigenvalue_plain_shift": float(eigenvalues[-1] - eigenvalues[0]),
     }
     starts = mean_field_starts(number, settings.n_fits, parameters.n_units)
-    for variant, excess, n_fits, residual in _FITS:
+    for variant in ("published", "converged"):
         fits = distinct_fits(boltzmann_mean_field(parameters.weights, parameters.biases, starts, variant))
         base = machine.mixture_moments(relaxation, fits)
-        row[excess] = base.log_normaliser - truth.log_normaliser
-        row[n_fits] = float(len(fits.means))
-        row[residual] = float(fits.residual.max())
+        row[f"log_zeta_excess_{variant}"] = base.log_normaliser - truth.log_normaliser
+        row[f"n_fits_{variant}"] = float(len(fits.means))
+        row[f"fit_residual_{variant}"] = float(fits.residual.max())
     if settings.n_units == 30:
         file = _FILES[number]
         row["generation_difference"] = max(
@@ -179,9 +174,8 @@ def _density_of_mixture() -> xr.Dataset:
     # Trapezoids over a normal density are exact to rounding once they are narrow and reach far enough.
     spacing, reach = 0.4, float(np.max(np.abs(centres))) + 9.0
     axis = np.arange(-reach, reach + spacing, spacing)
-    points = np.stack(np.meshgrid(*[axis] * relaxation.dim, indexing="ij"), axis=-1).reshape(
-        -1, relaxation.dim
-    )
+    grid = np.meshgrid(*[axis] * relaxation.dim, indexing="ij")
+    points = np.stack(grid, axis=-1).reshape(-1, relaxation.dim)
     density = np.asarray(jax.jit(jax.vmap(machine.relaxation_log_density(relaxation)))(points))
     spins = exact_moments(parameters)
     log_normaliser = machine.relaxed_moments(relaxation, spins).log_normaliser

@@ -101,7 +101,6 @@ def _run_program(
     return groups
 
 
-
 def _label(settings: Settings) -> str:
     return "own" if settings.data else settings.dataset
 

@@ -1,12 +1,14 @@
 """From settings to model, scenes and starting points, and to kernels, initial states and recorded quantities."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
@@ -82,24 +84,33 @@ def _starts(model: PoseModel, settings: Settings, context: RunContext) -> Array:
     return jnp.asarray(np.stack([rng.normal(size=model.n_inputs) for rng in rngs]))
 
 
-class Program(NamedTuple):
-    """What the lanes of a method do, given the images [constraint] of a scene."""
-
-    build: Callable[[Array, Array], Kernel]  # maps (images, step size) to a kernel
-    # maps (key, kernel, images, inputs) to a state
-    start: Callable[[Array, Kernel, Array, Array], Any]
-    # maps (state, info) to what `_common` keeps; constrained HMC also `generated` (images with noise [constraint]),
-    # which must be those observed
-    record: Callable[[Any, Any], Record]
+# Kernel of images [constraint] and step size, first position of images and inputs [input], and what is kept of state
+# and info: that of `_common`, of constrained HMC also `generated`, images with noise [constraint] as observed.
+Method = tuple[
+    Callable[[Array, Array], Kernel], Callable[[Array, Array], Array], Callable[[Any, Any], Record]
+]
 
 
-def build_program(problem: Problem, settings: Settings) -> Program:
-    """The program of the case's method."""
+def build_sampler(problem: Problem, settings: Settings) -> Sampler:
+    """Sampler of the case's method, for lanes that have a `scene`, a `step_size` and the number of a `chain`."""
     make = _constrained if settings.method == "constrained_hmc" else _hamiltonian
-    return make(problem, settings)
+    kernel, start, record = make(problem, settings)
+    # Images of all scenes, so that cases with some of them share their programs.
+    images, starts = jnp.asarray(problem.images), problem.starts
+
+    def image(lane: Record) -> Array:
+        return images[lane["scene"].astype(jnp.int32) - 1]
+
+    def build(lane: Record) -> Kernel:
+        return kernel(image(lane), lane["step_size"])
+
+    def initial(key: Array, lane: Record) -> Any:
+        return build(lane).init(start(image(lane), starts[lane["chain"].astype(jnp.int32)]), key=key)
+
+    return Sampler(build, initial, record)
 
 
-def _constrained(problem: Problem, settings: Settings) -> Program:
+def _constrained(problem: Problem, settings: Settings) -> Method:
     model, noise_scale, numbers = problem.model, problem.noise_scale, tuning(settings)
     fallback = None if settings.projection_fallback == "none" else settings.projection_fallback
     projection = ProjectionSettings(settings.projection_solver, fallback, settings.projection_tolerance)
@@ -114,10 +125,9 @@ def _constrained(problem: Problem, settings: Settings) -> Program:
             projection=projection,
         )
 
-    def start(key: Array, kernel: Kernel, observed: Array, inputs: Array) -> Any:
+    def start(observed: Array, inputs: Array) -> Array:
         # The noise that explains whatever the inputs do not: hundreds of standard deviations at first.
-        point = noisy_input(lambda u: generate(model, u), inputs, observed, noise_scale)
-        return kernel.init(point, key=key)
+        return noisy_input(lambda u: generate(model, u), inputs, observed, noise_scale)
 
     def record(state: Any, info: Any) -> Record:
         inputs, noise = state.position[: model.n_inputs], state.position[model.n_inputs :]
@@ -129,25 +139,21 @@ def _constrained(problem: Problem, settings: Settings) -> Program:
             **{name: errors[name] for name in (*_ERRORS, "n_fallback", "n_projection_iterations")},
         }
 
-    return Program(build, start, record)
+    return build, start, record
 
 
-def _hamiltonian(problem: Problem, settings: Settings) -> Program:
+def _hamiltonian(problem: Problem, settings: Settings) -> Method:
     model, noise_scale, numbers = problem.model, problem.noise_scale, tuning(settings)
     is_hierarchical = settings.method == "hierarchical_hmc"
     density = hierarchical_log_density if is_hierarchical else log_density
 
     def build(observed: Array, step_size: Array) -> Kernel:
-        return hmc(
-            lambda position: density(model, position, observed, noise_scale),
-            step_size,
-            numbers.n_steps,
-            model.n_inputs,
-        )
+        target = partial(density, model, observed=observed, noise_scale=noise_scale)
+        return hmc(target, step_size, numbers.n_steps, model.n_inputs)
 
-    def start(key: Array, kernel: Kernel, observed: Array, inputs: Array) -> Any:
+    def start(observed: Array, inputs: Array) -> Array:
         del observed
-        return kernel.init(state_of_inputs(model, inputs) if is_hierarchical else inputs, key=key)
+        return state_of_inputs(model, inputs) if is_hierarchical else inputs
 
     def record(state: Any, info: Any) -> Record:
         position = state.position
@@ -156,7 +162,7 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Program:
         squares = 2.0 * (prior - state.log_density)
         return _common(model, inputs, squares, info, info.n_gradients, info.n_not_finite > 0)
 
-    return Program(build, start, record)
+    return build, start, record
 
 
 def _common(

@@ -8,10 +8,8 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import generator
-from auxmc.kernels.base import Kernel
 from auxmc.models.conditioned import noisy_input
 from auxmc_pipeline.chain_statistics import counted_failures, labelled_draws
 from auxmc_pipeline.settings import SettingsError
@@ -32,12 +30,11 @@ from experiments.human_pose.model.generator import (
     positions,
 )
 from experiments.human_pose.model.skeleton import JOINT_NAMES, N_ANGLES, N_BONES, N_JOINTS
-from experiments.human_pose.programs import Problem, build_problem, build_program
+from experiments.human_pose.programs import Problem, build_problem, build_sampler
 from experiments.human_pose.settings import Settings, tuning
 
 _OWN_DIMS = {"positions": ("joint", "axis"), "camera": ("axis",)}
 _N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12
-Parameters = dict[str, Array]
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -48,29 +45,16 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     if settings.method == "constrained_hmc":
         about_prior, poses = _prior_facts(problem, context)
         facts = facts.merge(about_prior)
-    program = build_program(problem, settings)
-    # Images of all scenes, so that cases with some of them share their programs.
-    images, starts = jnp.asarray(problem.images), problem.starts
     swept = {
         "scene": list(problem.scenes),
         "step_size": settings.batch.get("step_size", [tuning(settings).step_size]),
         # Chains are swept by number, so that each finds its own starting point.
         "chain": list(range(settings.n_chains)),
     }
-
-    def image(lane: Parameters) -> Array:
-        return images[lane["scene"].astype(jnp.int32) - 1]
-
-    def build(lane: Parameters) -> Kernel:
-        return program.build(image(lane), lane["step_size"])
-
-    def initial(key: Array, lane: Parameters) -> Any:
-        return program.start(key, build(lane), image(lane), starts[lane["chain"].astype(jnp.int32)])
-
     chains = run_chains(
         context,
         (problem.label, settings.variant, settings.method),
-        Sampler(build, initial, program.record),
+        build_sampler(problem, settings),
         n_draws=settings.n_draws,
         n_chains=1,
         sweep=swept,
@@ -129,9 +113,7 @@ def _sample_images(draws: xr.Dataset, problem: Problem) -> xr.DataArray:
     places = chain_samples(draws["positions"]).transpose(..., "joint", "axis")
     cameras = chain_samples(draws["camera"]).transpose(..., "axis")
     make = jax.jit(jax.vmap(lambda pose, camera: project_joints(pose, camera, problem.model.views)))
-    flat = make(
-        jnp.asarray(places.values.reshape(-1, N_JOINTS, 3)), jnp.asarray(cameras.values.reshape(-1, 3))
-    )
+    flat = make(*map(jnp.asarray, (places.values.reshape(-1, N_JOINTS, 3), cameras.values.reshape(-1, 3))))
     dims = places.dims[:-2]
     values = np.asarray(flat).reshape(*places.shape[:-2], -1, 2, N_JOINTS)
     images = xr.DataArray(values, dims=(*dims, "view", "image_axis", "joint"), name="sample_image")

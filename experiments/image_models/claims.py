@@ -32,11 +32,7 @@ _COSTS = {"time": "seconds", "gradients": "gradients"}  # by their names in sett
 _MISSED = 1.0  # Nats below its lower bound from which on an image counts as missed by its chains
 _RESAMPLES, _TWO_SIGMA = 4000, (0.02275, 0.97725)
 
-_BOUNDS = {  # A joint bound and its error.
-    "lower": ("joint_lower", "joint_lower_error"),
-    "upper": ("joint_upper", "joint_upper_error"),
-    "published form": ("joint_upper_arithmetic", "joint_upper_arithmetic_error"),
-}
+_BOUNDS = {"lower": "joint_lower", "upper": "joint_upper", "published form": "joint_upper_arithmetic"}
 # Means and variances of estimates of each image by groups of chains or runs.
 _LAYOUT, _POOLED, _AIS_POOLED = "layout_image", "pooled_image", "ais_pooled_image"
 
@@ -59,7 +55,7 @@ def latents(tables: Tables, model: str) -> Measurement:
 
 def bound(tables: Tables, model: str, which: str) -> Measurement:
     """CT-C03 and CT-C04: a joint bound."""
-    return _with_error(tables, model, *_BOUNDS[which])
+    return _with_error(tables, model, _BOUNDS[which], f"{_BOUNDS[which]}_error")
 
 
 def gap(tables: Tables, model: str) -> Measurement:
@@ -70,7 +66,7 @@ def gap(tables: Tables, model: str) -> Measurement:
 
 def looseness(tables: Tables, model: str) -> Measurement:
     """The published form of the upper bound minus the tighter one, for the images of the run."""
-    loose, tight = (value_of(tables, model, _BOUNDS[which][0]) for which in ("published form", "upper"))
+    loose, tight = (value_of(tables, model, _BOUNDS[which]) for which in ("published form", "upper"))
     # The two forms come from the same weights, whose means are always in this order.
     return exact(loose - tight, f"nats, {_n_images(tables, model)} images together")
 
@@ -380,6 +376,7 @@ def _by_model(
     }
 
 
+_iteration_time = partial(time_ratio, quantity="seconds_per_iteration")
 _SANDWICH: dict[str, Callable[..., Measurement]] = {
     "lower": partial(bound, which="lower"),
     "upper - lower": lambda tables, model: (
@@ -414,7 +411,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-C13": _by_model(
         {
             "fraction of the index": index_fraction,
-            "ST over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="st"),
+            "ST over Gibbs CT": partial(_iteration_time, method="st"),
         }
     ),
     "CT-C14": _by_model(
@@ -455,10 +452,8 @@ NUMBERS: dict[str, Measure] = {
             "gain of AIS from parallel runs": partial(_from_log, parallel),
             "error of ST over that of CT-HMC": partial(_from_log, partial(efficiency, method="ct_hmc")),
             "error of ST over that of Gibbs CT": partial(_from_log, partial(efficiency, method="gibbs_ct")),
-            "time of ST over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="st"),
-            "time of CT-HMC over Gibbs CT": partial(
-                time_ratio, quantity="seconds_per_iteration", method="ct_hmc"
-            ),
+            "time of ST over Gibbs CT": partial(_iteration_time, method="st"),
+            "time of CT-HMC over Gibbs CT": partial(_iteration_time, method="ct_hmc"),
         },
         _OWN,
     ),

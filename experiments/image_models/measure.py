@@ -23,7 +23,7 @@ from experiments.image_models.problem import Examples, Problem
 LAYOUTS = (1, 2, 4, 8)  # Numbers of chains among which one chain's length is shared
 PARALLEL = (1, 2, 4)  # Numbers of chains or runs of full length that are pooled
 _N_POINTS = 100
-_NATS, _SECONDS = {"units": "nats"}, {"units": "s"}
+_NATS, _SECONDS, _GRADIENTS = ({"units": unit} for unit in ("nats", "s", "gradients"))
 
 
 class Joint(NamedTuple):
@@ -110,7 +110,7 @@ def chain_statistics(
         {
             **_joint("", estimates_of(per_repetition, n_draws)),
             "acceptance": ((), sums["n_accepted"].sum() / (n_images * n_chains * n_draws)),
-            "n_gradients": ((), n_gradients, {"units": "gradients"}),
+            "n_gradients": ((), n_gradients, _GRADIENTS),
             "n_chain_draws": ((), n_draws, {"units": "iterations"}),
             "seconds": ((), seconds, _SECONDS),
             "seconds_per_iteration": ((), seconds / n_draws, _SECONDS),
@@ -144,11 +144,7 @@ def chain_curves(
             "running_image_mean": (("estimated_image", "point"), running.mean(axis=1), _NATS),
             "running_draws": ("point", ends, {"units": "iterations"}),
             "running_seconds": ("point", fraction * run_s / n_repetitions, _SECONDS),
-            "running_gradients": (
-                "point",
-                ends * float(n_images * per_repetition * n_steps),
-                {"units": "gradients"},
-            ),
+            "running_gradients": ("point", ends * float(n_images * per_repetition * n_steps), _GRADIENTS),
         },
         coords={"point": range(len(ends))},
     )
@@ -167,7 +163,7 @@ def annealed_statistics(draws: NamedArrays, n_temperatures: int, n_steps: int, r
             **_joint("ais_", _annealed_groups(together, n_runs)),
             "ais_weight_sd": ((), logs.std(axis=2, ddof=1).mean(), _NATS),
             "ais_acceptance": ((), draws["acceptance"].mean()),
-            "ais_n_gradients": ((), n_gradients, {"units": "gradients"}),
+            "ais_n_gradients": ((), n_gradients, _GRADIENTS),
             "ais_seconds": ((), run_s / n_repetitions, _SECONDS),
             **_joint_by_count("ais_pooled", "n_parallel", pooled),
         },

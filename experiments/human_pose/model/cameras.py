@@ -4,7 +4,6 @@ They are in metres, in a plane at the focal length; x runs against the x of the 
 """
 
 import math
-from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
@@ -14,14 +13,6 @@ FOCAL_LENGTH = math.exp(2.0)  # Focal length f
 CAMERA_OFFSETS = {"binocular": (0.5, -0.5), "monocular": (0.0,)}
 N_CAMERA = 3
 _SIDEWAYS_SD, _LOG_DEPTH_MEAN, _LOG_DEPTH_SD = 0.1, 1.5, 0.5
-
-
-class Projection(NamedTuple):
-    """Image coordinates and their derivatives."""
-
-    images: Array  # for each view first all x, then all y [view * 2 * joint]
-    by_position: Array  # each row's derivative by the position of its own joint [view, 2, joint, 3]
-    by_camera: Array  # derivative by the camera inputs [view * 2 * joint, 3]
 
 
 def camera_place(inputs: Array) -> Array:
@@ -45,8 +36,11 @@ def project_joints(positions: Array, place: Array, views: str) -> Array:
     return _images(positions, place, views)[0].reshape(-1)
 
 
-def project(positions: Array, place: Array, views: str) -> Projection:
-    """Image coordinates and their derivatives by positions [joint, 3] and by the inputs of the camera place [3]."""
+def projection_derivatives(positions: Array, place: Array, views: str) -> tuple[Array, Array]:
+    """Derivatives of image coordinates by positions [joint, 3] and by the inputs of the camera place [3].
+
+    The first is of each coordinate by its own joint [view, 2, joint, 3], the second [view * 2 * joint, 3].
+    """
     images, depth = _images(positions, place, views)
     zero = jnp.zeros_like(images[:, 0])
     scale = jnp.broadcast_to(FOCAL_LENGTH / depth, zero.shape)
@@ -62,7 +56,7 @@ def project(positions: Array, place: Array, views: str) -> Projection:
         ],
         axis=1,
     )
-    return Projection(images.reshape(-1), by_position, by_camera.reshape(-1, N_CAMERA))
+    return by_position, by_camera.reshape(-1, N_CAMERA)
 
 
 def _images(positions: Array, place: Array, views: str) -> tuple[Array, Array]:

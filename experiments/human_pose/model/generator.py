@@ -89,10 +89,11 @@ def generator_jacobian(model: PoseModel, inputs: Array) -> Array:
     angle = angle_derivatives(model.prior, parts.code, parts.cos_noise, parts.sin_noise)
     lengths = bone_lengths(model.prior, parts.bones)
     pose = pose_derivatives(angle.angles, lengths)
-    image = cameras.project(pose.positions, cameras.camera_place(parts.camera), model.views)
+    place = cameras.camera_place(parts.camera)
+    by_position, by_camera = cameras.projection_derivatives(pose.positions, place, model.views)
     by_joints = jnp.concatenate([pose.by_length, pose.by_angle], axis=2)
     # Each image coordinate depends on its own joint alone.
-    by_skeleton = jnp.einsum("vcji,jik->vcjk", image.by_position, by_joints)
+    by_skeleton = jnp.einsum("vcji,jik->vcjk", by_position, by_joints)
     by_skeleton = by_skeleton.reshape(-1, N_BONES + N_ANGLES)
     by_length, by_angle = by_skeleton[:, :N_BONES], by_skeleton[:, N_BONES:]
     factor = jnp.asarray(model.prior.log_length_factor)
@@ -102,7 +103,7 @@ def generator_jacobian(model: PoseModel, inputs: Array) -> Array:
             by_angle @ angle.by_code,
             by_angle * angle.by_cos_noise[None, :],
             by_angle * angle.by_sin_noise[None, :],
-            image.by_camera,
+            by_camera,
         ],
         axis=1,
     )

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-N_PIXELS = 784  # Pixels of an image: 28 rows of 28
 _FILE = Path(__file__).with_name("digits.npy.xz")
 
 
