@@ -95,11 +95,17 @@ def estimator_noise(
     dims = ("dataset", "n_importance")
     coords = {"dataset": list(points), "n_importance": list(sizes)}
     nats = {"units": "nats"}
-    variables = {"sd_log_estimate": (dims, sd, nats), "sd_log_estimate_error": (dims, error, nats)}
+    variables: dict[str, Any] = {
+        "sd_log_estimate": (dims, sd, nats),
+        "sd_log_estimate_error": (dims, error, nats),
+    }
+    known = [problem.known.numbers() for problem in points.values() if problem.known.numbers is not None]
+    if len(known) == len(points):
+        variables |= {name: ("dataset", [each[name] for each in known], {"units": ""}) for name in known[0]}
     centres = 0.5 * (edges[1:] + edges[:-1])
     curves = {"density_log_estimate": ((*dims, "bin_log_estimate"), density, {"units": "1/nats"})}
     return {
-        "statistics": xr.Dataset(variables | _exact_numbers(points), coords=coords),
+        "statistics": xr.Dataset(variables, coords=coords),
         "curves": xr.Dataset(curves, coords=coords | {"bin_log_estimate": centres}),
     }
 
@@ -110,13 +116,6 @@ def exactness_checks(context: RunContext, problem: Problem) -> dict[str, xr.Data
     difference = identity_difference(context, problem.estimator(1, True), problem.dim)
     statistics = xr.Dataset({"identity_largest_difference": difference, **constants})
     return {"statistics": statistics, "curves": reflective_update(context)}
-
-
-def _exact_numbers(points: Mapping[str, Problem]) -> dict[str, Any]:
-    known = [problem.known.numbers() for problem in points.values() if problem.known.numbers is not None]
-    if len(known) < len(points):
-        return {}
-    return {name: ("dataset", [numbers[name] for numbers in known], {"units": ""}) for name in known[0]}
 
 
 def _minimum(function: Any, low: float, high: float) -> float:

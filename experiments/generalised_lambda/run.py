@@ -64,7 +64,10 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
 
 def _chains(problem: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    starts, n_redraws = _starts(problem, settings, context)
+    find = _posterior_points if settings.start == "posterior" else _prior_points
+    points = [find(problem, settings, context, name) for name in problem.priors]
+    # Inputs that generate the data [prior, chain, input], the same for all methods, and redraws [prior, chain].
+    starts, n_redraws = map(np.stack, zip(*points, strict=True))
     sweep: dict[str, Any] = {name: batch_values(settings, name) for name in _AXES}
     sweep["prior"] = list(range(len(problem.priors)))
     # Chains are swept by number, so that each finds its own starting point.
@@ -87,13 +90,6 @@ def _chains(problem: Problem, settings: Settings, context: RunContext) -> dict[s
     # For histograms, which are of chains with a warm-up.
     curves = {"curves": thinned(kept["z"], _MOST_CURVE_DRAWS).to_dataset(name="z")}
     return {"statistics": statistics, **(curves if settings.n_warm_up else {}), **arviz_groups(kept, ["z"])}
-
-
-def _starts(problem: Problem, settings: Settings, context: RunContext) -> tuple[FloatArray, IntegerArray]:
-    """Inputs that generate the data [prior, chain, input], the same for all methods, and redraws [prior, chain]."""
-    find = _posterior_points if settings.start == "posterior" else _prior_points
-    points = [find(problem, settings, context, name) for name in problem.priors]
-    return np.stack([p[0] for p in points]), np.stack([p[1] for p in points])
 
 
 def _prior_points(

@@ -40,7 +40,8 @@ _N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case; raises SettingsError if no trajectory was accepted at all, DataError for an unusable file."""
     problem = build_problem(settings, context)
-    first = _first_positions(problem)
+    at_start = jax.jit(jax.vmap(lambda inputs: positions(problem.model, inputs)))(problem.starts)
+    first = _array(at_start, ("chain", "joint", "axis")).assign_coords(chain=np.arange(len(at_start)))
     facts, poses = _facts(problem, settings), xr.Dataset()
     if settings.method == "constrained_hmc":
         about_prior, poses = _prior_facts(problem, context)
@@ -123,11 +124,6 @@ def _sample_images(draws: xr.Dataset, problem: Problem) -> xr.DataArray:
 
 def _image_coordinates(n_views: int) -> dict[str, Any]:
     return {"view": np.arange(1, n_views + 1), "image_axis": list(AXES[:2]), "joint": list(JOINT_NAMES)}
-
-
-def _first_positions(problem: Problem) -> xr.DataArray:
-    values = jax.jit(jax.vmap(lambda inputs: positions(problem.model, inputs)))(problem.starts)
-    return _array(values, ("chain", "joint", "axis")).assign_coords(chain=np.arange(len(problem.starts)))
 
 
 def _facts(problem: Problem, settings: Settings) -> xr.Dataset:

@@ -55,7 +55,8 @@ def draw_skeleton(
     for rank, index in enumerate(np.argsort(depths)):
         a, b = drawing.bones[index]
         behind = float((z.max() - depths[index]) / depth_range)
-        shade = _faded(colour or SIDE_COLOURS[drawing.sides[index]], _MOST_FADED * behind)
+        full = to_rgb(colour or SIDE_COLOURS[drawing.sides[index]])
+        shade = tuple(channel + _MOST_FADED * behind * (1.0 - channel) for channel in full)
         order = 2.0 + 0.01 * rank
         if (a, b) == (neck, top):
             # Seen from above a head is not a point.
@@ -91,8 +92,3 @@ def clean_axis(axis: Axes) -> None:
     """Takes ticks and spines away: a skeleton needs no scale."""
     axis.set(xticks=[], yticks=[])
     axis.spines[:].set_visible(False)
-
-
-def _faded(colour: str, amount: float) -> tuple[float, float, float]:
-    red, green, blue = (channel + amount * (1.0 - channel) for channel in to_rgb(colour))
-    return red, green, blue

@@ -109,7 +109,7 @@ def _logits_or_infinity(values: Array, z: Array) -> Array:
     """Logits with q = value [...], infinite beyond logits of 37: cubics through a grid, then a Newton step."""
     grid = jnp.linspace(-_LARGEST_LOGIT, _LARGEST_LOGIT, _N_GRID)
     spacing = 2.0 * _LARGEST_LOGIT / (_N_GRID - 1)
-    quantiles, slopes = _quantile_and_slope(grid, z)
+    quantiles, slopes = quantile(grid, z), quantile_slope(grid, z)
     cell = jnp.clip(jnp.searchsorted(quantiles, values) - 1, 0, _N_GRID - 2)
     low, below, above = grid[cell], quantiles[cell], quantiles[cell + 1]
     width = jnp.where(above > below, above - below, 1.0)
@@ -119,14 +119,10 @@ def _logits_or_infinity(values: Array, z: Array) -> Array:
     rest = 1.0 - fraction
     cubic = fraction * fraction * (3.0 - 2.0 * fraction) + fraction * rest * (first * rest - last * fraction)
     logits = low + spacing * cubic
-    found, slope = _quantile_and_slope(logits, z)
+    found, slope = quantile(logits, z), quantile_slope(logits, z)
     logits = jnp.clip(logits - (found - values) / slope, low, low + spacing)
     logits = jnp.where(values < quantiles[0], -jnp.inf, logits)
     return jnp.where(values > quantiles[-1], jnp.inf, logits)
-
-
-def _quantile_and_slope(logits: Array, z: Array) -> tuple[Array, Array]:
-    return quantile(logits, z), quantile_slope(logits, z)
 
 
 def _log_density(values: Array, z: Array) -> Array:
