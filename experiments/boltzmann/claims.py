@@ -451,11 +451,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-B03": {"log Z": partial(largest_of_systems, "predicted_log_z_difference", "all states enumerated")},
     "CT-B04": {
-        setting: partial(largest_of_systems, quantity, "relative difference")
-        for setting, quantity in (
-            ("norm of mean", "predicted_mean_norm_difference"),
-            ("largest variance", "predicted_variance_difference"),
-        )
+        "norm of mean": partial(largest_of_systems, "predicted_mean_norm_difference", "relative difference"),
+        "largest variance": partial(
+            largest_of_systems, "predicted_variance_difference", "relative difference"
+        ),
     },
     "CT-B05": {
         name: recorded(quantity, exact=True, note="4 units: quadrature of equation 5.51")

@@ -1,7 +1,6 @@
 """Measures the claims IM-PO-01 to IM-PO-08 and IM-ALG-02 to IM-ALG-09, and numbers of the findings."""
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -200,27 +199,21 @@ def published_errors(tables: Tables, case: str, scene: int, quantity: str = "rms
     return np.array([np.interp(_PUBLISHED_DRAWS[case] + 1, counts, one) for one in errors])
 
 
-def worst_scene_at_the_end(tables: Tables) -> Measurement:
-    """IM-PO-03: largest over scenes of the error of constrained HMC over that of HMC at their ends."""
-    by_scene = [[published_errors(tables, case, scene) for case in _NAMES] for scene in _SCENES]
-    return worst_scene(by_scene, [""] * len(_SCENES))
+def worst_scene(tables: Tables, at_equal_time: bool) -> Measurement:
+    """IM-PO-03: largest over scenes of the error of constrained HMC over that of HMC.
 
-
-def worst_scene_at_equal_time(tables: Tables) -> Measurement:
-    """IM-PO-03: the same after the time that all chains of a scene have run."""
-    found = [at_equal_cost(tables, "time_s", ("constrained_hmc", "hmc"), scene) for scene in _SCENES]
-    return worst_scene([errors for errors, _ in found], [f" at {time_s:.2g} s" for _, time_s in found])
-
-
-def worst_scene(by_scene: Sequence[Sequence[FloatArray]], when: Sequence[str]) -> Measurement:
-    """Largest over scenes of the error of constrained HMC over that of HMC, from errors [scene][method][chain]."""
-    means = [[mean(errors) for errors in methods] for methods in by_scene]
-    notes = [
-        f"scene {scene} {own.value:.3g} and {other.value:.3g}{at}"
-        for scene, (own, other), at in zip(_SCENES, means, when, strict=True)
-    ]
-    found = largest_of({str(scene): own / other for scene, (own, other) in zip(_SCENES, means, strict=True)})
-    return found.noted("constrained HMC and HMC: " + ", ".join(notes))
+    It is that at their ends, or after the time that all chains of a scene have run.
+    """
+    ratios, notes = {}, []
+    for scene in _SCENES:
+        errors, at = [published_errors(tables, case, scene) for case in _NAMES], ""
+        if at_equal_time:
+            errors, time_s = at_equal_cost(tables, "time_s", tuple(_NAMES), scene)
+            at = f" at {time_s:.2g} s"
+        own, other = map(mean, errors)
+        ratios[str(scene)] = own / other
+        notes.append(f"scene {scene} {own.value:.3g} and {other.value:.3g}{at}")
+    return largest_of(ratios).noted("constrained HMC and HMC: " + ", ".join(notes))
 
 
 def one_step(tables: Tables, cost: str, unit: str) -> Measurement:
@@ -286,8 +279,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-PO-02": {"largest rank": largest_rank},
     "IM-PO-03": {
-        "constrained HMC over HMC at equal time": worst_scene_at_equal_time,
-        "constrained HMC over HMC at the end": worst_scene_at_the_end,
+        "constrained HMC over HMC at equal time": partial(worst_scene, at_equal_time=True),
+        "constrained HMC over HMC at the end": partial(worst_scene, at_equal_time=False),
         **{
             f"{name} scene {scene}": partial(error_at_the_end, case=case, scene=scene)
             for scene in _SCENES

@@ -86,22 +86,10 @@ def remaining(tables: Tables, model: str) -> Measurement:
     return total_over_images(lower - found, lower_variance + variance, n_all)
 
 
-def by_ladder(tables: Tables, model: str, place: int) -> Measurement:
-    """Joint estimate of annealing with the shortest ladder, at place 0, or the longest, at place -1."""
-    count = _ladders(tables, model)[place]
-    return annealed(tables, model, count)._replace(note=f"K = {count}")
-
-
-def single_chains(tables: Tables, model: str) -> Measurement:
-    """Joint estimate of Gibbs continuous tempering by one chain of an image."""
-    return _with_error(
-        tables, model, "pooled_mean", "pooled_error", table="n_parallel", n_parallel=1, method="gibbs_ct"
-    )
-
-
-def final(tables: Tables, model: str, method: str) -> Measurement:
-    """CT-C08 to CT-C10: joint estimate at the end of the chains."""
-    return _with_error(tables, model, "joint_mean", "joint_error", method=method)
+def longest_ladder(tables: Tables, model: str) -> Measurement:
+    """Joint estimate of annealing with the longest ladder."""
+    count = _ladders(tables, model)[-1]
+    return annealed(tables, model, n_temperatures=count).noted(f"K = {count}")
 
 
 def below(tables: Tables, model: str) -> Measurement:
@@ -251,9 +239,10 @@ def _with_error(
     return Measurement(found, its_error)
 
 
-def annealed(tables: Tables, model: str, n_temperatures: float) -> Measurement:
-    """CT-C06: joint estimate of annealing."""
-    return _with_error(tables, model, "ais_joint_mean", "ais_joint_error", n_temperatures=n_temperatures)
+# Joint estimates: of annealing (CT-C06), at the end of chains (CT-C08 to CT-C10), and by a number of pooled chains.
+annealed = partial(_with_error, quantity="ais_joint_mean", error="ais_joint_error")
+final = partial(_with_error, quantity="joint_mean", error="joint_error")
+pooled = partial(_with_error, quantity="pooled_mean", error="pooled_error", table="n_parallel")
 
 
 def _n_images(tables: Tables, model: str) -> int:
@@ -409,10 +398,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         {name: partial(slower, along=cost, method="ct_hmc", low=1.0) for name, cost in _COSTS.items()}
     ),
     "CT-C13": _by_model(
-        {
-            "fraction of the index": index_fraction,
-            "ST over Gibbs CT": partial(_iteration_time, method="st"),
-        }
+        {"fraction of the index": index_fraction, "ST over Gibbs CT": partial(_iteration_time, method="st")}
     ),
     "CT-C14": _by_model(
         {"time of a gradient": partial(time_ratio, quantity="seconds_per_gradient", method="ct_hmc")}
@@ -441,10 +427,10 @@ NUMBERS: dict[str, Measure] = {
     **_by_model(
         {
             "lower bound": partial(bound, which="lower"),
-            "longest ladder": partial(by_ladder, place=-1),
+            "longest ladder": longest_ladder,
             "Gibbs CT": partial(final, method="gibbs_ct"),
             "CT-HMC": partial(final, method="ct_hmc"),
-            "single chains": single_chains,
+            "single chains": partial(pooled, n_parallel=1, method="gibbs_ct"),
             "upper - lower bound": gap,
             "published form - upper bound": looseness,
             "Gibbs CT - ST": below,

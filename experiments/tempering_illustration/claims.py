@@ -346,10 +346,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-A01": {"mean": _exact("base_mean"), "standard deviation": _exact("base_sd")},
     "CT-A02": {"chains without a switch": faithful_chains},
-    "CT-A03": {
-        "single chains": single_chains,
-        "all chains": partial(less_exact, quantity="mass_left"),
-    },
+    "CT-A03": {"single chains": single_chains, "all chains": partial(less_exact, quantity="mass_left")},
     "CT-A04": {"fraction of weight": recorded("weight_share_hot", "weight_share_hot_error")},
     "CT-A05": {
         "u = -5": _BARRIER(control=-5.0),
