@@ -23,26 +23,9 @@ from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.chain_statistics import arviz_groups, counted_failures, labelled_draws, thinned
 from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda.measure import chain_statistics
+from experiments.generalised_lambda.model import fibre, generator
 from experiments.generalised_lambda.model.exact import reference_draws
-from experiments.generalised_lambda.model.fibre import (
-    LARGEST_RESIDUAL,
-    FibrePoint,
-    fibre_point,
-    initial_inputs,
-    inputs_of_parameters,
-)
-from experiments.generalised_lambda.model.generator import (
-    N_PARAMETERS,
-    GeneralisedLambdaModel,
-    abc_log_density,
-    abc_metric,
-    conditioned_model,
-    generate,
-    input_dim,
-    log_prior_parameters,
-    parameters,
-    quantile_at_probability,
-)
+from experiments.generalised_lambda.model.generator import N_PARAMETERS
 from experiments.generalised_lambda.problem import Problem, build_problem
 from experiments.generalised_lambda.reference import reference_result
 from experiments.generalised_lambda.settings import PARAMETERS, Settings, batch_values
@@ -97,9 +80,9 @@ def _prior_points(
 ) -> tuple[FloatArray, IntegerArray]:
     model, names = problem.model(prior), (context.study, "start", problem.label, prior)
     keys = jnp.stack([stream(context.seed, *names, chain) for chain in range(settings.n_chains)])
-    find = partial(initial_inputs, model=model, max_redraws=_MOST_REDRAWS)
+    find = partial(fibre.initial_inputs, model=model, max_redraws=_MOST_REDRAWS)
     points = jax.jit(lambda keys: jax.lax.map(find, keys))(keys)
-    if not np.all(np.asarray(points.residual) < LARGEST_RESIDUAL):
+    if not np.all(np.asarray(points.residual) < fibre.LARGEST_RESIDUAL):
         (sd, rate), data = problem.priors[prior], problem.observations
         raise SettingsError(
             f"none of {_MOST_REDRAWS} draws from the prior ({prior}: prior_sd={sd:g}, prior_rate={rate:g}) can "
@@ -120,11 +103,13 @@ def _posterior_points(
     sizes = {"n_walkers": _POSTERIOR_WALKERS, "n_burn_in": _POSTERIOR_BURN_IN, "n_draws": n_draws}
 
     @jax.jit
-    def find(key: Array) -> FibrePoint:
+    def find(key: Array) -> fibre.FibrePoint:
         draws = reference_draws(key, model, "exact", **sizes)[0].reshape(-1, N_PARAMETERS)
-        return jax.lax.map(
-            lambda z: fibre_point(inputs_of_parameters(z, model), model), draws[: settings.n_chains]
-        )
+
+        def point(z: Array) -> fibre.FibrePoint:
+            return fibre.fibre_point(fibre.inputs_of_parameters(z, model), model)
+
+        return jax.lax.map(point, draws[: settings.n_chains])
 
     points = find(key)
     return np.asarray(points.inputs), np.zeros(settings.n_chains, dtype=np.int64)
@@ -134,7 +119,7 @@ def _sampler(problem: Problem, settings: Settings, starts: FloatArray) -> Sample
     all_starts = jnp.asarray(starts)
     any_prior = problem.model(next(iter(problem.priors)))
 
-    def model_of(swept: Parameters) -> GeneralisedLambdaModel:
+    def model_of(swept: Parameters) -> generator.GeneralisedLambdaModel:
         return any_prior._replace(prior=problem.traced_prior(swept["prior"]))
 
     def build(swept: Parameters) -> Kernel:
@@ -144,7 +129,7 @@ def _sampler(problem: Problem, settings: Settings, starts: FloatArray) -> Sample
         model = model_of(swept)
         inputs = all_starts[swept["prior"].astype(jnp.int32), swept["chain"].astype(jnp.int32)]
         if settings.method == "modified_abc":
-            inputs = parameters(inputs[:N_PARAMETERS], model.prior)
+            inputs = generator.parameters(inputs[:N_PARAMETERS], model.prior)
         return _kernel(model, settings, swept).init(inputs, key=key)
 
     def record(state: PhasedState, info: Any) -> dict[str, Array]:
@@ -155,12 +140,12 @@ def _sampler(problem: Problem, settings: Settings, starts: FloatArray) -> Sample
     return Sampler(build, initial, record)
 
 
-def _kernel(model: GeneralisedLambdaModel, settings: Settings, swept: Parameters) -> Kernel:
+def _kernel(model: generator.GeneralisedLambdaModel, settings: Settings, swept: Parameters) -> Kernel:
     unit = swept["tolerance"] if settings.step_unit == "tolerance" else 1.0
     if settings.method == "modified_abc":
         kernel = modified_abc(
-            quantile_at_probability,
-            lambda z: log_prior_parameters(z, model.prior),
+            generator.quantile_at_probability,
+            lambda z: generator.log_prior_parameters(z, model.prior),
             model.observations,
             swept["tolerance"],
             swept["step_size"] * unit,
@@ -168,19 +153,19 @@ def _kernel(model: GeneralisedLambdaModel, settings: Settings, swept: Parameters
             swept["n_bisections"].astype(jnp.int32),
         )
         return phased(lambda _: kernel, 0, swept["step_size"], 0.0, 0)
-    n_steps, dim = (settings.min_steps, settings.max_steps), input_dim(model)
+    n_steps, dim = (settings.min_steps, settings.max_steps), generator.input_dim(model)
 
     def build(step_size: Array) -> Kernel:
         if settings.method == "constrained_hmc":
-            return constrained_hmc(
-                conditioned_model(model), step_size, n_steps, dim, n_inner_steps=settings.n_inner_steps
-            )
+            target = generator.conditioned_model(model)
+            return constrained_hmc(target, step_size, n_steps, dim, n_inner_steps=settings.n_inner_steps)
 
         def log_density(inputs: Array) -> Array:
-            return abc_log_density(model, inputs, swept["tolerance"])
+            return generator.abc_log_density(model, inputs, swept["tolerance"])
 
         if settings.method == "rmhmc":
-            return riemannian_hmc(log_density, abc_metric(model, swept["tolerance"]), step_size, n_steps, dim)
+            metric = generator.abc_metric(model, swept["tolerance"])
+            return riemannian_hmc(log_density, metric, step_size, n_steps, dim)
         return hmc(log_density, step_size, n_steps, dim)
 
     warm_up = (settings.warm_up_step_size, settings.warm_up_steps)
@@ -249,17 +234,17 @@ def _labelled(chains: Chains, problem: Problem, settings: Settings) -> xr.Datase
 
 
 @jax.jit
-def _parameters_of(inputs: Array, model: GeneralisedLambdaModel) -> Array:
-    flat = jax.vmap(lambda own: parameters(own, model.prior))(inputs.reshape(-1, N_PARAMETERS))
+def _parameters_of(inputs: Array, model: generator.GeneralisedLambdaModel) -> Array:
+    flat = jax.vmap(lambda own: generator.parameters(own, model.prior))(inputs.reshape(-1, N_PARAMETERS))
     return flat.reshape(inputs.shape)
 
 
-def _residuals(inputs: FloatArray, own: FloatArray, model: GeneralisedLambdaModel) -> FloatArray:
+def _residuals(inputs: FloatArray, own: FloatArray, model: generator.GeneralisedLambdaModel) -> FloatArray:
     """Largest |x(u) - observation| of every stored state."""
     joined = np.concatenate([inputs, own], axis=-1)
 
     def largest(one: Array) -> Array:
-        return jnp.max(jnp.abs(generate(one, model.prior) - model.observations))
+        return jnp.max(jnp.abs(generator.generate(one, model.prior) - model.observations))
 
     flat = jax.jit(lambda every: jax.lax.map(largest, every))(joined.reshape(-1, joined.shape[-1]))
     return np.asarray(flat).reshape(joined.shape[:-1])

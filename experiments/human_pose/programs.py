@@ -8,33 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.driver import seeds
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext
-from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import noisy_input
 from auxmc.numerics.array_types import FloatArray
+from experiments.human_pose.model import generator, hierarchy
 from experiments.human_pose.model.cameras import camera_place
-from experiments.human_pose.model.generator import (
-    PoseModel,
-    conditioned_model,
-    generate,
-    log_density,
-    log_prior,
-    n_observed,
-    positions,
-    simulated_scenes,
-    split_inputs,
-)
-from experiments.human_pose.model.hierarchy import (
-    hierarchical_log_density,
-    hierarchical_log_prior,
-    inputs_of_state,
-    state_of_inputs,
-)
 from experiments.human_pose.model.joint_observations import read_joint_observations
 from experiments.human_pose.model.pose_priors import read_pose_prior
 from experiments.human_pose.model.skeleton import N_JOINTS
@@ -48,7 +32,7 @@ _ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_no
 class Problem(NamedTuple):
     """What the chains of a case are about."""
 
-    model: PoseModel  # the generator
+    model: generator.PoseModel  # the generator
     label: str  # for random streams: which scenes and which prior
     noise_scale: float  # of the images
     scenes: tuple[int, ...]  # numbers of the scenes, from 1 [scene]
@@ -62,14 +46,15 @@ class Problem(NamedTuple):
 
 def build_problem(settings: Settings, context: RunContext) -> Problem:
     """Model, scenes and starting points of a case; raises DataError if file or prior cannot be had."""
-    model = PoseModel(read_pose_prior(settings.prior), settings.views)
+    model = generator.PoseModel(read_pose_prior(settings.prior), settings.views)
     scale = noise_scale(settings)
     numbers = tuple(map(int, settings.batch.get("scene", [settings.scene])))
     if settings.data:
         source, truth = "data", np.full((1, N_JOINTS, 3), np.nan)
         observed = images = read_joint_observations(settings.data, settings.views)[None]
     else:
-        source, all_scenes = f"seed{settings.scene_seed}", simulated_scenes(model, scale, settings.scene_seed)
+        source = f"seed{settings.scene_seed}"
+        all_scenes = generator.simulated_scenes(model, scale, settings.scene_seed)
         chosen = [all_scenes[number - 1] for number in numbers]
         observed, images = (np.stack([scene.observed for scene in some]) for some in (chosen, all_scenes))
         truth = np.stack([scene.positions for scene in chosen])
@@ -77,10 +62,12 @@ def build_problem(settings: Settings, context: RunContext) -> Problem:
     return Problem(model, label, scale, numbers, observed, images, truth, starts)
 
 
-def _starts(model: PoseModel, settings: Settings, context: RunContext) -> Array:
+def _starts(model: generator.PoseModel, settings: Settings, context: RunContext) -> Array:
     if start_of(settings) == "prior_mean":
         return jnp.zeros((settings.n_chains, model.n_inputs))
-    rngs = [generator(context.seed, context.study, "start", chain) for chain in range(settings.n_chains)]
+    rngs = [
+        seeds.generator(context.seed, context.study, "start", chain) for chain in range(settings.n_chains)
+    ]
     return jnp.asarray(np.stack([rng.normal(size=model.n_inputs) for rng in rngs]))
 
 
@@ -117,7 +104,7 @@ def _constrained(problem: Problem, settings: Settings) -> Method:
 
     def build(observed: Array, step_size: Array) -> Kernel:
         return constrained_hmc(
-            conditioned_model(model, observed, noise_scale),
+            generator.conditioned_model(model, observed, noise_scale),
             step_size,
             numbers.n_steps,
             model.n_inputs + observed.shape[0],
@@ -127,7 +114,7 @@ def _constrained(problem: Problem, settings: Settings) -> Method:
 
     def start(observed: Array, inputs: Array) -> Array:
         # The noise that explains whatever the inputs do not: hundreds of standard deviations at first.
-        return noisy_input(lambda u: generate(model, u), inputs, observed, noise_scale)
+        return noisy_input(lambda u: generator.generate(model, u), inputs, observed, noise_scale)
 
     def record(state: Any, info: Any) -> Record:
         inputs, noise = state.position[: model.n_inputs], state.position[model.n_inputs :]
@@ -135,7 +122,7 @@ def _constrained(problem: Problem, settings: Settings) -> Method:
         failed = sum(errors[name] for name in _ERRORS) > 0
         return {
             **_common(model, inputs, jnp.sum(jnp.square(noise)), info, info.errors.n_projections, failed),
-            "generated": generate(model, inputs) + noise_scale * noise,
+            "generated": generator.generate(model, inputs) + noise_scale * noise,
             **{name: errors[name] for name in (*_ERRORS, "n_fallback", "n_projection_iterations")},
         }
 
@@ -145,7 +132,7 @@ def _constrained(problem: Problem, settings: Settings) -> Method:
 def _hamiltonian(problem: Problem, settings: Settings) -> Method:
     model, noise_scale, numbers = problem.model, problem.noise_scale, tuning(settings)
     is_hierarchical = settings.method == "hierarchical_hmc"
-    density = hierarchical_log_density if is_hierarchical else log_density
+    density = hierarchy.hierarchical_log_density if is_hierarchical else generator.log_density
 
     def build(observed: Array, step_size: Array) -> Kernel:
         target = partial(density, model, observed=observed, noise_scale=noise_scale)
@@ -153,12 +140,14 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Method:
 
     def start(observed: Array, inputs: Array) -> Array:
         del observed
-        return state_of_inputs(model, inputs) if is_hierarchical else inputs
+        return hierarchy.state_of_inputs(model, inputs) if is_hierarchical else inputs
 
     def record(state: Any, info: Any) -> Record:
         position = state.position
-        inputs = inputs_of_state(model, position) if is_hierarchical else position
-        prior = hierarchical_log_prior(model, position) if is_hierarchical else log_prior(position)
+        inputs, prior = position, generator.log_prior(position)
+        if is_hierarchical:
+            inputs = hierarchy.inputs_of_state(model, position)
+            prior = hierarchy.hierarchical_log_prior(model, position)
         squares = 2.0 * (prior - state.log_density)
         return _common(model, inputs, squares, info, info.n_gradients, info.n_not_finite > 0)
 
@@ -166,13 +155,13 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Method:
 
 
 def _common(
-    model: PoseModel, inputs: Array, squares: Array, info: Any, n_work: Array, failed: Array
+    model: generator.PoseModel, inputs: Array, squares: Array, info: Any, n_work: Array, failed: Array
 ) -> Record:
     """What all methods record; `squares` is the sum of the squared image errors over the variance of the noise."""
     return {
-        "positions": positions(model, inputs),
-        "camera": camera_place(split_inputs(model, inputs).camera),
-        "misfit": jnp.sqrt(jnp.maximum(squares, 0.0) / n_observed(model.views)),
+        "positions": generator.positions(model, inputs),
+        "camera": camera_place(generator.split_inputs(model, inputs).camera),
+        "misfit": jnp.sqrt(jnp.maximum(squares, 0.0) / generator.n_observed(model.views)),
         "accepted": info.is_accepted,
         "acceptance_probability": info.acceptance_rate,
         "n_work": n_work,

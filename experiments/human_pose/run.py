@@ -8,27 +8,15 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
+from auxmc.driver import seeds
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.seeds import generator
 from auxmc.models.conditioned import noisy_input
 from auxmc_pipeline.chain_statistics import counted_failures, labelled_draws
 from auxmc_pipeline.settings import SettingsError
-from experiments.human_pose.measure import (
-    AXES,
-    chain_curves,
-    chain_groups,
-    chain_samples,
-    chain_statistics,
-    of_shown_chains,
-)
+from experiments.human_pose import measure
+from experiments.human_pose.measure import AXES
+from experiments.human_pose.model import generator
 from experiments.human_pose.model.cameras import project_joints
-from experiments.human_pose.model.generator import (
-    conditioned_model,
-    generate,
-    generator_jacobian,
-    n_observed,
-    positions,
-)
 from experiments.human_pose.model.skeleton import JOINT_NAMES, N_ANGLES, N_BONES, N_JOINTS
 from experiments.human_pose.programs import Problem, build_problem, build_sampler
 from experiments.human_pose.settings import Settings, tuning
@@ -40,7 +28,7 @@ _N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case; raises SettingsError if no trajectory was accepted at all, DataError for an unusable file."""
     problem = build_problem(settings, context)
-    at_start = jax.jit(jax.vmap(lambda inputs: positions(problem.model, inputs)))(problem.starts)
+    at_start = jax.jit(jax.vmap(lambda inputs: generator.positions(problem.model, inputs)))(problem.starts)
     first = _array(at_start, ("chain", "joint", "axis")).assign_coords(chain=np.arange(len(at_start)))
     facts, poses = _facts(problem, settings), xr.Dataset()
     if settings.method == "constrained_hmc":
@@ -65,13 +53,18 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     draws = _labelled(chains, problem)
     check_moves(draws, settings)
     truth = _true_positions(problem)
-    curves: list[Any] = [chain_curves(draws, first, truth, chains.run_s), _sample_images(draws, problem)]
+    curves: list[Any] = [
+        measure.chain_curves(draws, first, truth, chains.run_s),
+        _sample_images(draws, problem),
+    ]
     if draws.sizes["step_size"] > 1:
-        curves[0] = curves[0].map(lambda a: of_shown_chains(a) if "chain" in a.dims else a, keep_attrs=True)
+        curves[0] = curves[0].map(
+            lambda a: measure.of_shown_chains(a) if "chain" in a.dims else a, keep_attrs=True
+        )
     groups = {
-        "statistics": chain_statistics(draws, first, truth, chains.run_s).merge(facts),
+        "statistics": measure.chain_statistics(draws, first, truth, chains.run_s).merge(facts),
         "curves": xr.merge([*curves, _scene_curves(problem), poses], join="outer"),
-        **chain_groups(draws),
+        **measure.chain_groups(draws),
     }
     # A setting that is not swept stands in its own column.
     single = [name for name in ("scene", "step_size") if name not in settings.batch]
@@ -111,15 +104,15 @@ def check_moves(draws: xr.Dataset, settings: Settings) -> None:
 
 
 def _sample_images(draws: xr.Dataset, problem: Problem) -> xr.DataArray:
-    places = chain_samples(draws["positions"]).transpose(..., "joint", "axis")
-    cameras = chain_samples(draws["camera"]).transpose(..., "axis")
+    places = measure.chain_samples(draws["positions"]).transpose(..., "joint", "axis")
+    cameras = measure.chain_samples(draws["camera"]).transpose(..., "axis")
     make = jax.jit(jax.vmap(lambda pose, camera: project_joints(pose, camera, problem.model.views)))
     flat = make(*map(jnp.asarray, (places.values.reshape(-1, N_JOINTS, 3), cameras.values.reshape(-1, 3))))
     dims = places.dims[:-2]
     values = np.asarray(flat).reshape(*places.shape[:-2], -1, 2, N_JOINTS)
     images = xr.DataArray(values, dims=(*dims, "view", "image_axis", "joint"), name="sample_image")
     coordinates = {name: places[name] for name in dims} | _image_coordinates(values.shape[-3])
-    return of_shown_chains(images.assign_coords(coordinates))
+    return measure.of_shown_chains(images.assign_coords(coordinates))
 
 
 def _image_coordinates(n_views: int) -> dict[str, Any]:
@@ -132,7 +125,7 @@ def _facts(problem: Problem, settings: Settings) -> xr.Dataset:
     span = np.ptp(images, axis=-1).max(axis=(1, 2))
     variables: dict[str, Any] = {
         "n_inputs": ((), problem.model.n_inputs),
-        "n_observed": ((), n_observed(problem.model.views)),
+        "n_observed": ((), generator.n_observed(problem.model.views)),
         "n_angles": ((), N_ANGLES),
         "n_bones": ((), N_BONES),
         "n_joints": ((), N_JOINTS),
@@ -146,15 +139,19 @@ def _facts(problem: Problem, settings: Settings) -> xr.Dataset:
 def _prior_facts(problem: Problem, context: RunContext) -> tuple[xr.Dataset, xr.Dataset]:
     """Singular values of Jacobians at draws of the prior, and the first poses drawn."""
     model = problem.model
-    rng = generator(context.seed, context.study, "prior")
+    rng = seeds.generator(context.seed, context.study, "prior")
     inputs = jnp.asarray(rng.normal(size=(_N_PRIOR_DRAWS, model.n_inputs)))
     observed = jnp.asarray(problem.observed[0])
     # What the chains solve for, differentiated as it stands.
-    constraint = conditioned_model(model, observed, problem.noise_scale).constraint
+    constraint = generator.conditioned_model(model, observed, problem.noise_scale).constraint
 
     def at(u: Array) -> tuple[Array, Array, Array]:
-        point = noisy_input(lambda own: generate(model, own), u, observed, problem.noise_scale)
-        return positions(model, u), generator_jacobian(model, u), jax.jacrev(constraint)(point)
+        point = noisy_input(lambda own: generator.generate(model, own), u, observed, problem.noise_scale)
+        return (
+            generator.positions(model, u),
+            generator.generator_jacobian(model, u),
+            jax.jacrev(constraint)(point),
+        )
 
     poses, matrices, noisy = map(np.asarray, jax.jit(lambda many: jax.lax.map(at, many))(inputs))
     smallest, smallest_noisy = (np.linalg.svd(m, compute_uv=False).min(axis=-1) for m in (matrices, noisy))

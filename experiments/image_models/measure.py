@@ -11,12 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from auxmc.diagnostics.tempered_evidence import (
-    annealed_evidence,
-    bidirectional_bounds,
-    log_evidence,
-    running_log_evidence,
-)
+from auxmc.diagnostics import tempered_evidence as evidence
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from experiments.image_models.problem import Examples, Problem
 
@@ -133,7 +128,7 @@ def chain_curves(
     running = np.empty((n_images, n_repetitions, len(ends)))
     for image, repetition in np.ndindex(n_images, n_repetitions):
         members = slice(repetition * per_repetition, (repetition + 1) * per_repetition)
-        along = running_log_evidence(target[image, members], base[image, members])
+        along = evidence.running_log_evidence(target[image, members], base[image, members])
         running[image, repetition] = along[at_points]
     joints = [joint_of(running[:, :, point]) for point in range(len(ends))]
     fraction = ends / n_draws
@@ -174,9 +169,9 @@ def annealed_statistics(draws: NamedArrays, n_temperatures: int, n_steps: int, r
 def bound_statistics(forward: NamedArrays, reverse: NamedArrays, run_s: float) -> xr.Dataset:
     """Bounds by annealing in both directions; recorded quantities are [image, 1, run]."""
     logs, back = (draws["log_weight"][:, 0].astype(float) for draws in (forward, reverse))
-    bounds = bidirectional_bounds(logs, back)
+    bounds = evidence.bidirectional_bounds(logs, back)
     lower_variance, upper_variance, arithmetic_variance = (
-        np.array([annealed_evidence(runs).standard_error ** 2 for runs in weights])
+        np.array([evidence.annealed_evidence(runs).standard_error ** 2 for runs in weights])
         for weights in (logs, back, -back)
     )
     acceptance = np.mean([draws["acceptance"].mean() for draws in (forward, reverse)])
@@ -239,11 +234,11 @@ def _estimates(target: FloatArray, base: FloatArray, n_pooled: int, n_segments: 
     estimates = np.empty((len(target), target.shape[1] // n_pooled))
     for image, index in np.ndindex(estimates.shape):
         group = image, slice(index * n_pooled, (index + 1) * n_pooled), slice(n_segments)
-        estimates[image, index] = log_evidence(target[group], base[group])
+        estimates[image, index] = evidence.log_evidence(target[group], base[group])
     return estimates
 
 
 def _annealed_groups(logs: FloatArray, n_pooled: int) -> FloatArray:
     n_groups = logs.shape[1] // n_pooled
     groups = logs[:, : n_groups * n_pooled].reshape(len(logs), n_groups, n_pooled)
-    return np.array([[annealed_evidence(group).value for group in of_image] for of_image in groups])
+    return np.array([[evidence.annealed_evidence(group).value for group in of_image] for of_image in groups])

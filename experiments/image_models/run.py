@@ -15,15 +15,7 @@ from auxmc.driver.units import Units, each
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import NamedArrays
 from auxmc_pipeline.settings import SettingsError
-from experiments.image_models.measure import (
-    annealed_statistics,
-    bound_statistics,
-    chain_curves,
-    chain_statistics,
-    chain_sums,
-    model_curves,
-    problem_statistics,
-)
+from experiments.image_models import measure
 from experiments.image_models.problem import (
     Problem,
     build_problem,
@@ -44,8 +36,9 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         facts = published_facts(settings)
     except DataError as error:
         raise SettingsError(str(error)) from error
-    statistics = [problem_statistics(problem, facts)]
-    curves = [model_curves(problem, model_examples(settings, problem.model), training_curve(settings))]
+    statistics = [measure.problem_statistics(problem, facts)]
+    examples = model_examples(settings, problem.model)
+    curves = [measure.model_curves(problem, examples, training_curve(settings))]
     case = _Case(problem, settings, context)
     chosen = methods(settings)
     counts = ladders(settings) if "ais" in chosen else []
@@ -77,14 +70,14 @@ class _Case:
     def annealed(self, n_temperatures: int) -> xr.Dataset:
         sampler = annealed_sampler(self.problem, self.settings, "ais", n_temperatures)
         chains = self._runs(f"ais-{n_temperatures}", sampler, self.settings.annealed_repetitions)
-        found = annealed_statistics(chains.draws, n_temperatures, self.settings.n_steps, chains.run_s)
+        found = measure.annealed_statistics(chains.draws, n_temperatures, self.settings.n_steps, chains.run_s)
         return found.expand_dims({"n_temperatures": [n_temperatures]})
 
     def bounds(self, _: str) -> xr.Dataset:
         about = (self.problem, self.settings, "bidirectional", self.settings.bound_temperatures)
         samplers = {"forward": annealed_sampler(*about), "reverse": annealed_sampler(*about, reverse=True)}
         up, down = each(lambda name: self._runs(name, samplers[name], 1), samplers)
-        return bound_statistics(up.draws, down.draws, up.run_s + down.run_s)
+        return measure.bound_statistics(up.draws, down.draws, up.run_s + down.run_s)
 
     def chains(self, method: str) -> tuple[xr.Dataset, xr.Dataset]:
         """Statistics and curves of a method, from groups of images: a job keeps sums of weights, not draws."""
@@ -110,14 +103,14 @@ class _Case:
                 block_size=settings.block_size,
             )
             self.context.n_resumed += own.n_resumed
-            return {**chain_sums(chains.draws), "run_s": np.asarray([chains.run_s])}
+            return {**measure.chain_sums(chains.draws), "run_s": np.asarray([chains.run_s])}
 
         made = self.context.units.stage(method, len(groups), make)
         sums = {name: np.concatenate([unit[name] for unit in made]) for name in made[0]}
         self.n_not_finite[method] = int(sums["n_not_finite"].sum())
         statistics, curves = (
-            measure(sums, n_draws, n_repetitions, settings.n_steps, float(sums["run_s"].sum()))
-            for measure in (chain_statistics, chain_curves)
+            summarise(sums, n_draws, n_repetitions, settings.n_steps, float(sums["run_s"].sum()))
+            for summarise in (measure.chain_statistics, measure.chain_curves)
         )
         return statistics.expand_dims({"method": [method]}), curves.expand_dims({"method": [method]})
 

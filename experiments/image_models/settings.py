@@ -7,14 +7,7 @@ from typing import NamedTuple
 
 from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
-from experiments.image_models.model.autoencoder_weights import (
-    MODELS,
-    OWN_MODELS,
-    PUBLISHED_MODELS,
-    local_published_files,
-    own_weight_file,
-    read_autoencoder,
-)
+from experiments.image_models.model import autoencoder_weights
 
 
 class MethodSettings(NamedTuple):
@@ -58,7 +51,7 @@ class Settings(CaseSettings):
         "own_digits",
         "image model: ours, of digits or of drawings of characters, or the author's, which are fetched or read from "
         "$AUXMC_DATA_DIR",
-        MODELS,
+        autoencoder_weights.MODELS,
     )
     weights: str = setting("", "file or folder with your own weights; step sizes stay those of the model")
     method: str = setting(
@@ -128,7 +121,7 @@ def check(settings: Settings) -> None:
     if "n_temperatures" in settings.batch and "ais" not in methods(settings):
         raise SettingsError("batch.n_temperatures: only method=ais runs with several ladders")
     if settings.weights:
-        pixels = read_autoencoder(settings.model, settings.weights).n_pixels
+        pixels = autoencoder_weights.read_autoencoder(settings.model, settings.weights).n_pixels
         side = math.isqrt(pixels)
         if side * side != pixels or side > _MAX_SIDE:
             raise DataError(
@@ -143,17 +136,18 @@ def data_files(settings: Settings) -> list[str]:
     if settings.weights:
         source = Path(settings.weights)
         files += sorted(source.glob("*.npz")) if source.is_dir() else [source]
-    elif settings.model in OWN_MODELS:
-        files.append(own_weight_file(settings.model))
+    elif settings.model in autoencoder_weights.OWN_MODELS:
+        files.append(autoencoder_weights.own_weight_file(settings.model))
     for model in published_at_hand(settings):
-        files += local_published_files(model)
+        files += autoencoder_weights.local_published_files(model)
     return [str(file) for file in files]
 
 
 def published_at_hand(settings: Settings) -> list[str]:
     """Published models that a case compares with what is published of them, without fetching anything."""
-    if settings.model in PUBLISHED_MODELS and not settings.weights:
+    if settings.model in autoencoder_weights.PUBLISHED_MODELS and not settings.weights:
         return [settings.model]
     if settings.model != "own_digits" or "bidirectional" not in methods(settings):
         return []
-    return [model for model in PUBLISHED_MODELS if local_published_files(model)]
+    at_hand = autoencoder_weights.local_published_files
+    return [model for model in autoencoder_weights.PUBLISHED_MODELS if at_hand(model)]

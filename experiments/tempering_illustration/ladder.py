@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.tempered_evidence import (
-    importance_tempering,
-    log_evidence,
-    log_evidence_error,
-    weighted_moments,
-)
+from auxmc.diagnostics import tempered_evidence as evidence
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
@@ -71,9 +66,9 @@ def run_weights(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
         functions = np.stack([position, position < 0.0], axis=1)
         naive = -(1.0 - ladder[index]) * draws["delta"][chain]
         estimates = [
-            weighted_moments(draws["log_target_weight"][chain], functions).mean,
-            weighted_moments(naive, functions).mean,
-            importance_tempering(naive, index, functions),
+            evidence.weighted_moments(draws["log_target_weight"][chain], functions).mean,
+            evidence.weighted_moments(naive, functions).mean,
+            evidence.importance_tempering(naive, index, functions),
         ]
         error[:, :, chain] = (np.stack(estimates) - exact) ** 2
     coords = {
@@ -185,8 +180,8 @@ def _estimators(settings: Settings, chains: Chains) -> xr.Dataset:
     variables: dict[str, Any] = {
         "log_normaliser_counts": ("chain", counts, {"units": "nats"}),
         "log_normaliser_conditional": ("chain", conditional, {"units": "nats"}),
-        "log_normaliser": ((), log_evidence(target, reference), {"units": "nats"}),
-        "log_normaliser_error": ((), log_evidence_error(target, reference), {"units": "nats"}),
+        "log_normaliser": ((), evidence.log_evidence(target, reference), {"units": "nats"}),
+        "log_normaliser_error": ((), evidence.log_evidence_error(target, reference), {"units": "nats"}),
         "n_unvisited": ((), unvisited.sum(), {"units": "chains"}),
         "log_normaliser_unvisited": ("chain", np.where(unvisited, early, np.nan), {"units": "nats"}),
         "n_not_finite": ("chain", draws["n_not_finite"].sum(axis=1, dtype=int), {"units": "trajectories"}),
