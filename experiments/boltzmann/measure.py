@@ -3,12 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.tempered_evidence import (
-    annealed_evidence,
-    log_evidence,
-    log_evidence_error,
-    weighted_moments,
-)
+from auxmc.diagnostics import tempered_evidence
 from auxmc.diagnostics.weighted import WeightedSums, pooled, running
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from experiments.boltzmann.model.machine import RelaxedMoments
@@ -102,9 +97,9 @@ def chain_statistics(
     estimate = np.full(1, np.nan)
     if "base" in WEIGHTS[method]:
         target_logs, base_logs = (_sums(draws, method, name).log_total for name in ("target", "base"))
-        value = log_evidence(target_logs, base_logs)
+        value = tempered_evidence.log_evidence(target_logs, base_logs)
         found["log_z_estimate"] = value
-        found["log_z_standard_error"] = log_evidence_error(target_logs, base_logs)
+        found["log_z_standard_error"] = tempered_evidence.log_evidence_error(target_logs, base_logs)
         estimate = np.full(1, value)
         found["base_mean_z"] = _base_deviation(draws, method, problem)
     if problem.truth is not None:
@@ -168,17 +163,17 @@ def annealed_statistics(draws: dict[str, FloatArray], problem: Problem) -> xr.Da
         "log_weight_sd": float(logs.std()),
         "n_runs_total": n_runs * n_repeats,
     }
-    everything = annealed_evidence(logs)
+    everything = tempered_evidence.annealed_evidence(logs)
     found["log_z_estimate"], found["log_z_standard_error"] = everything
     if problem.truth is not None:
         unit = base_errors(problem.reference, problem.truth)
         rows = []
         for repeat in range(n_repeats):
-            moments = weighted_moments(logs[:, repeat], positions[:, repeat])
-            evidence = annealed_evidence(logs[:, repeat]).value
+            moments = tempered_evidence.weighted_moments(logs[:, repeat], positions[:, repeat])
+            evidence = tempered_evidence.annealed_evidence(logs[:, repeat]).value
             rows.append(_errors(evidence, RelaxedMoments(evidence, *moments), problem.truth) / unit)
         found["annealed_error"] = labelled(np.stack(rows))
-        everywhere = RelaxedMoments(everything.value, *weighted_moments(logs, positions))
+        everywhere = RelaxedMoments(everything.value, *tempered_evidence.weighted_moments(logs, positions))
         found["pooled_error"] = labelled(_errors(everything.value, everywhere, problem.truth) / unit)
         found["pooled_log_z_error"] = float(abs(everything.value - problem.truth.log_normaliser))
     return xr.Dataset(found)

@@ -11,13 +11,7 @@ from auxmc.approximations.mean_field import MeanFieldFits, boltzmann_mean_field,
 from auxmc.approximations.renyi import match_renyi_moments
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.array_types import FloatArray
-from experiments.boltzmann.model import machine
-from experiments.boltzmann.model.data import (
-    BoltzmannParameters,
-    generate_parameters,
-    published_shift,
-    read_parameters,
-)
+from experiments.boltzmann.model import data, machine
 from experiments.boltzmann.model.diagonal_shift import smallest_diagonal_shift
 from experiments.boltzmann.model.enumeration import MAX_UNITS, exact_moments
 from experiments.boltzmann.settings import Settings
@@ -45,9 +39,9 @@ class Problem(NamedTuple):
 def build_problem(settings: Settings, variational: str) -> Problem:
     """The problem of a case with a variant of the mean-field fits; raises DataError for a file that cannot be used."""
     if settings.data:
-        parameters, number = read_parameters(settings.data), 0
+        parameters, number = data.read_parameters(settings.data), 0
     else:
-        parameters, number = generate_parameters(settings.n_units)[settings.system], settings.system
+        parameters, number = data.generate_parameters(settings.n_units)[settings.system], settings.system
     relaxation = relaxation_of(parameters, settings.shift, settings.system)
     starts = mean_field_starts(number, settings.n_fits, parameters.n_units)
     fits = _fits(parameters, starts, variational)
@@ -93,10 +87,10 @@ def rebased(problem: Problem, base: machine.RelaxedMoments) -> Problem:
     )
 
 
-def relaxation_of(parameters: BoltzmannParameters, shift: str, system: int) -> machine.Relaxation:
+def relaxation_of(parameters: data.BoltzmannParameters, shift: str, system: int) -> machine.Relaxation:
     """Relaxation with the optimal diagonal, or with the author's for one of his systems."""
     if shift == "published":
-        return machine.relax(parameters, published_shift(system), PUBLISHED_LEAST_EIGENVALUE)
+        return machine.relax(parameters, data.published_shift(system), PUBLISHED_LEAST_EIGENVALUE)
     return machine.relax(parameters, smallest_diagonal_shift(parameters.weights), machine.LEAST_EIGENVALUE)
 
 
@@ -106,5 +100,5 @@ def mean_field_starts(system: int, n_fits: int, n_units: int) -> FloatArray:
     return np.asarray(rng.normal(size=(system + 1, n_fits, n_units))[system], dtype=np.float64)
 
 
-def _fits(parameters: BoltzmannParameters, starts: FloatArray, variational: str) -> MeanFieldFits:
+def _fits(parameters: data.BoltzmannParameters, starts: FloatArray, variational: str) -> MeanFieldFits:
     return distinct_fits(boltzmann_mean_field(parameters.weights, parameters.biases, starts, variational))

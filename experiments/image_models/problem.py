@@ -13,15 +13,9 @@ from jax import Array
 from auxmc.driver.seeds import generator
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.array_types import FloatArray
-from experiments.image_models.model import autoencoder_weights
+from experiments.image_models.model import autoencoder_weights, generated_images
 from experiments.image_models.model.autoencoder import Code, encode, latent_bridge, logits, to_precision
 from experiments.image_models.model.digits import read_digits
-from experiments.image_models.model.generated_images import (
-    Bases,
-    GeneratedImages,
-    encoder_bases,
-    generate_images,
-)
 from experiments.image_models.model.glyphs import BLOCKS, draw_glyphs, make_skeletons
 from experiments.image_models.settings import PUBLISHED_LAYERS, Settings, published_at_hand
 
@@ -40,8 +34,8 @@ class Problem(NamedTuple):
     label: str  # name of the model, for random streams
     model: autoencoder_weights.Autoencoder  # parameters in the precision of the chains
     # of all tests; the evidence of the first `len(bases.log_zeta)` is estimated
-    generated: GeneratedImages
-    bases: Bases  # their codes and log zeta, float64
+    generated: generated_images.GeneratedImages
+    bases: generated_images.Bases  # their codes and log zeta, float64
     images: Array  # the same images in the precision of the chains [image, pixel]
     codes: Code  # their codes in that precision, arrays [image, latent]
     log_zeta: Array  # that of the bases [image]
@@ -67,9 +61,9 @@ def build_problem(settings: Settings) -> Problem:
     dtype = jnp.dtype(settings.precision)
     weights = autoencoder_weights.read_autoencoder(settings.model, settings.weights)
     state = np.random.RandomState(settings.image_seed)
-    generated = generate_images(weights, state, settings.n_generated)
+    generated = generated_images.generate_images(weights, state, settings.n_generated)
     kept = generated.images[: settings.n_images]
-    bases = encoder_bases(weights, kept, state, settings.n_generated, settings.n_zeta_draws)
+    bases = generated_images.encoder_bases(weights, kept, state, settings.n_generated, settings.n_zeta_draws)
     converted = partial(jnp.asarray, dtype=dtype)
     return Problem(
         "own_file" if settings.weights else settings.model,
@@ -116,7 +110,7 @@ def published_facts(settings: Settings) -> dict[str, tuple[int, int]]:
         shapes = zip(layers, PUBLISHED_LAYERS, strict=True)
         differ = sum(layer.weights.shape != shape for layer, shape in shapes)
         state = np.random.RandomState(_PUBLISHED_SEED)
-        images = generate_images(weights, state, _PUBLISHED_NUMBER).images
+        images = generated_images.generate_images(weights, state, _PUBLISHED_NUMBER).images
         same = hashlib.sha256(images.tobytes()).hexdigest() == _PUBLISHED_SHA256[name]
         found[name] = (differ, 0 if same else _PUBLISHED_NUMBER)
     return found

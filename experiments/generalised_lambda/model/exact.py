@@ -12,13 +12,7 @@ import numpy as np
 from jax import Array
 from jax.scipy.special import ndtr
 
-from experiments.generalised_lambda.model.generator import (
-    N_PARAMETERS,
-    GeneralisedLambdaModel,
-    log_prior_parameters,
-    quantile,
-    quantile_slope,
-)
+from experiments.generalised_lambda.model import generator
 from experiments.generalised_lambda.model.reference_posterior import (
     differential_evolution,
     independence_metropolis,
@@ -33,7 +27,7 @@ _START_SHAPE = -0.1
 
 
 def log_likelihood(
-    model: GeneralisedLambdaModel, target: str, tolerance: float = 0.0
+    model: generator.GeneralisedLambdaModel, target: str, tolerance: float = 0.0
 ) -> Callable[[Array], Array]:
     """Log likelihood in nats of z [4] under one of TARGETS.
 
@@ -66,21 +60,21 @@ def log_likelihood(
 
 
 def log_posterior(
-    model: GeneralisedLambdaModel, target: str, tolerance: float = 0.0
+    model: generator.GeneralisedLambdaModel, target: str, tolerance: float = 0.0
 ) -> Callable[[Array], Array]:
     """Log posterior density of (z1, log z2, z3, z4) [4], up to a constant; see `log_likelihood`."""
     likelihood = log_likelihood(model, target, tolerance)
 
     def density(point: Array) -> Array:
         z = point.at[1].set(jnp.exp(point[1]))
-        return likelihood(z) + log_prior_parameters(z, model.prior) + point[1]
+        return likelihood(z) + generator.log_prior_parameters(z, model.prior) + point[1]
 
     return density
 
 
 def reference_draws(
     key: Array,
-    model: GeneralisedLambdaModel,
+    model: generator.GeneralisedLambdaModel,
     target: str,
     tolerance: float = 0.0,
     *,
@@ -98,7 +92,9 @@ def reference_draws(
     centre = np.array([[np.median(data), np.log(2.2 / spread), _START_SHAPE, _START_SHAPE]])
     scales = np.array([[0.1 * spread, 0.1, 0.03, 0.03]])
     start_key, search_key, run_key = jax.random.split(key, 3)
-    starts = centre + scales * jax.random.normal(start_key, (n_walkers, N_PARAMETERS), dtype=jnp.float64)
+    starts = centre + scales * jax.random.normal(
+        start_key, (n_walkers, generator.N_PARAMETERS), dtype=jnp.float64
+    )
     density = log_posterior(model, target, tolerance)
     pilot, _ = differential_evolution(search_key, density, starts, n_burn_in)
     draws, rate = independence_metropolis(run_key, density, pilot[n_burn_in // 2 :], n_draws)
@@ -109,7 +105,7 @@ def _logits_or_infinity(values: Array, z: Array) -> Array:
     """Logits with q = value [...], infinite beyond logits of 37: cubics through a grid, then a Newton step."""
     grid = jnp.linspace(-_LARGEST_LOGIT, _LARGEST_LOGIT, _N_GRID)
     spacing = 2.0 * _LARGEST_LOGIT / (_N_GRID - 1)
-    quantiles, slopes = quantile(grid, z), quantile_slope(grid, z)
+    quantiles, slopes = generator.quantile(grid, z), generator.quantile_slope(grid, z)
     cell = jnp.clip(jnp.searchsorted(quantiles, values) - 1, 0, _N_GRID - 2)
     low, below, above = grid[cell], quantiles[cell], quantiles[cell + 1]
     width = jnp.where(above > below, above - below, 1.0)
@@ -119,7 +115,7 @@ def _logits_or_infinity(values: Array, z: Array) -> Array:
     rest = 1.0 - fraction
     cubic = fraction * fraction * (3.0 - 2.0 * fraction) + fraction * rest * (first * rest - last * fraction)
     logits = low + spacing * cubic
-    found, slope = quantile(logits, z), quantile_slope(logits, z)
+    found, slope = generator.quantile(logits, z), generator.quantile_slope(logits, z)
     logits = jnp.clip(logits - (found - values) / slope, low, low + spacing)
     logits = jnp.where(values < quantiles[0], -jnp.inf, logits)
     return jnp.where(values > quantiles[-1], jnp.inf, logits)
@@ -130,7 +126,7 @@ def _log_density(values: Array, z: Array) -> Array:
     inside = jnp.isfinite(logits)
     usable = jnp.where(inside, logits, 0.0)
     log_mass = jax.nn.log_sigmoid(usable) + jax.nn.log_sigmoid(-usable)
-    return jnp.where(inside, log_mass - jnp.log(quantile_slope(usable, z)), -jnp.inf)
+    return jnp.where(inside, log_mass - jnp.log(generator.quantile_slope(usable, z)), -jnp.inf)
 
 
 def _log_difference(low: Array, high: Array) -> Array:
