@@ -1,6 +1,7 @@
 """Figures of the study, drawn from its tables."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -357,12 +358,10 @@ def _tuning(
         return
     twin.set_ylim(0.0, 1.0)
     published_level(twin, published("PM-T01", "random-walk acceptance rate"))
-    try:
-        exact = tables.rows("point", "exact_acceptance_position", **program_rows(method, size))
-    except MissingData:
-        return
     look: dict[str, Any] = {"color": QUANTITY_COLOURS["reference"], "linestyle": ":", "linewidth": 1.2}
-    twin.plot(exact[scale_name(method)], exact["exact_acceptance_position"], **look)
+    with suppress(MissingData):
+        exact = tables.rows("point", "exact_acceptance_position", **program_rows(method, size))
+        twin.plot(exact[scale_name(method)], exact["exact_acceptance_position"], **look)
 
 
 def _trace_and_histogram(

@@ -36,12 +36,12 @@ class GroupedData(NamedTuple):
     regressor_names: tuple[str, ...]  # column names [regressor]
 
 
-def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns, min_rows: int = 4) -> GroupedData:
+def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns) -> GroupedData:
     """Returns the named columns (outcome, group, regressors) of a table, rows in the order of the file."""
     regressors = (*columns.row_regressors, *columns.group_regressors)
     numeric = (columns.outcome, *regressors)
     _check_roles(path, open_rows(path).columns, columns)
-    cells = read_cells(path, [*numeric, columns.group], min_rows)
+    cells = read_cells(path, [*numeric, columns.group], min_rows=4)
     groups = read_texts(cells, columns.group)
     numbers = read_floats(cells.select(numeric))
     constant = np.flatnonzero(np.ptp(numbers, axis=0) == 0.0)

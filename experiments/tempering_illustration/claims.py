@@ -249,12 +249,12 @@ def variance_ratio(size: str, note: str, tables: Tables, *, reduced: bool = Fals
     return estimate(lambda a, b: float(a.mean() / b.mean()), draws, by_score, method="paired", note=note)
 
 
-def error_ratio(tables: Tables, above: str, below: str, function: str) -> Measurement:
-    """Root mean squared error of one kind of weights over that of another, from the same chains."""
+def error_ratio(tables: Tables, weights: str, function: str) -> Measurement:
+    """Root mean squared error of one kind of weights over that of integrated ones, from the same chains."""
     where = {"case": "weights", "function": function}
     first, second = (
         tables.values("squared_error", "estimator_function_chain", estimator=name, **where)
-        for name in (above, below)
+        for name in (weights, "integrated")
     )
     return estimate(lambda a, b: math.sqrt(a.mean() / b.mean()), first, second, method="paired")
 
@@ -340,10 +340,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "as printed": excess(_exact("geometric_sum"), _exact("geometric_sum_printed")),
         "corrected": excess(_exact("geometric_sum"), _exact("geometric_sum_corrected")),
     },
-    "CT-T24": {
-        function: partial(error_ratio, above="naive", below="integrated", function=function)
-        for function in _FUNCTIONS
-    },
+    "CT-T24": {function: partial(error_ratio, weights="naive", function=function) for function in _FUNCTIONS},
     "CT-A01": {"mean": _exact("base_mean"), "standard deviation": _exact("base_sd")},
     "CT-A02": {"chains without a switch": faithful_chains},
     "CT-A03": {"single chains": single_chains, "all chains": partial(less_exact, quantity="mass_left")},
@@ -404,7 +401,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
 
 NUMBERS: dict[str, Measure] = {
     f"error of optimal over integrated weights, {function}": partial(
-        error_ratio, above="optimal", below="integrated", function=function
+        error_ratio, weights="optimal", function=function
     )
     for function in _FUNCTIONS
 }

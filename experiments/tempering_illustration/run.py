@@ -17,12 +17,9 @@ from experiments.tempering_illustration.settings import Settings
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case; returns group `statistics`, and `curves` where there are any."""
-    if settings.design == "bimodal":
-        return run_bimodal(settings, context)
-    if settings.design == "ladder":
-        return run_ladder(settings, context)
-    if settings.design == "weights":
-        return run_weights(settings, context)
+    of_chains = {"bimodal": run_bimodal, "ladder": run_ladder, "weights": run_weights}
+    if settings.design in of_chains:
+        return of_chains[settings.design](settings, context)
     if settings.design == "kernels":
         checks = kernel_statistics(settings, context).merge(annealing_statistics(settings, context))
         return {"statistics": checks}

@@ -108,10 +108,10 @@ def published_observations() -> FloatArray:
     return simulate_observations(DATA_SEED, _N_DATA)
 
 
-def simulate_observations(seed: int, n_data: int, z: tuple[float, ...] = GENERATING_PARAMETERS) -> FloatArray:
+def simulate_observations(seed: int, n_data: int) -> FloatArray:
     """Draws observations [data] with NumPy's legacy generator, which is the one that made the published data."""
     uniforms = np.random.RandomState(seed).uniform(size=n_data)
-    return np.asarray(quantile_at_probability(jnp.asarray(uniforms), jnp.asarray(z)))
+    return np.asarray(quantile_at_probability(jnp.asarray(uniforms), jnp.asarray(GENERATING_PARAMETERS)))
 
 
 def input_dim(model: GeneralisedLambdaModel) -> int:
