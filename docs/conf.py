@@ -62,10 +62,10 @@ def _describe_fields(app: Any, what: str, name: str, obj: Any, options: Any, lin
     """Adds the comments above and next to the fields of a class to its description."""
     del app, options
     if what == "class" and obj.__module__.startswith("auxmc."):  # others are names given to types
-        # The comments above a field, its name, the comment beside it.
+        # The comments above a field, its name, the comment next to it.
         field = r"(?m)^((?:    # .+\n)*)    (\w+): .*?(?:  # ([^#\n]+))?$"
         found = re.findall(field, inspect.getsource(obj))
-        texts = {name: " ".join([*re.findall("# (.+)", above), beside]) for above, name, beside in found}
+        texts = {name: " ".join([*re.findall("# (.+)", above), behind]) for above, name, behind in found}
         if any(texts.values()):
             lines += ["Attributes:", *(f"    {name}: {text}" for name, text in texts.items() if text), ""]
 
