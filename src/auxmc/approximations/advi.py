@@ -57,7 +57,7 @@ def fit_mean_field(
     """Maximises the evidence lower bound E_q[log density - log q] by reparameterisation gradients.
 
     The optimiser turns gradients of the negative bound into steps; the `n_draws` draws of step i belong to
-    `fold_in(key, i)`.
+    `fold_in(key, i)`. ValueError if `n_steps` or `n_draws` is not positive.
 
     Source: Kucukelbir et al. 2017, with one draw a step as in PhD thesis, section 5.6.3.
     """

@@ -48,11 +48,18 @@ def expectation_propagation(
     n_sweeps: int = 20,
     damping: float = 1.0,
 ) -> EPFit:
-    """Updates the sites of a prior N(m [dim], V [dim, dim]) and projections a_i [factor, dim] in turn.
+    """Updates the sites in turn.
 
-    Factors are the tilted moments of `gaussian_factor`, `probit_factor` or of the caller. In each of `n_sweeps` passes
-    a site goes the fraction `damping`, in (0, 1], of the way to its new natural parameters. ValueError for shapes that
-    do not belong together.
+    Args:
+        prior_mean: m [dim].
+        prior_covariance: V [dim, dim], positive definite.
+        projections: a_i as rows [factor, dim].
+        factors: f_i, each as the tilted moments of `gaussian_factor`, `probit_factor` or of the caller.
+        n_sweeps: passes over all factors, at least 1.
+        damping: fraction of the way that a site goes to its new natural parameters, in (0, 1].
+
+    Raises:
+        ValueError: shapes do not belong together, or a number is out of its range.
 
     Source: PhD thesis, Eqs. C.11 to C.13; Minka 2001.
     Must hold: exact after one sweep with Gaussian factors, a fixed point with those of any kind.
@@ -113,6 +120,8 @@ def gaussian_factor(observation: float, variance: float) -> Tilted:
 
 def probit_factor(label: float) -> Tilted:
     """The factor Phi(label t) of a projection t, label -1 or +1; its moments are known in closed form.
+
+    ValueError for another label.
 
     Source: Rasmussen and Williams 2006, Eqs. 3.58 and 3.82.
     """

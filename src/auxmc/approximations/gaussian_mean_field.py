@@ -27,12 +27,21 @@ def gaussian_mean_field(
     n_sweeps: int,
     blocks: Sequence[Sequence[int]] | None = None,
 ) -> MeanFieldGaussian:
-    """Coordinate ascent on the evidence lower bound of N(mean [dim], covariance [dim, dim]), `n_sweeps` times.
+    """Coordinate ascent on the evidence lower bound of N(mean, covariance).
 
     With precision P, the best factor of a block b given the others has the precision P_bb, whatever the others are, and
-    the mean that a Gaussian has given the others at their means. Blocks are indices of coordinates, by default one
-    each; ValueError where they are not a partition. The first approximation has the mean `start` [dim] and the
-    identity.
+    the mean that a Gaussian has given the others at their means.
+
+    Args:
+        mean: of the target [dim].
+        covariance: of the target [dim, dim], positive definite.
+        start: first mean of the approximation [dim]; its first covariance is the identity.
+        n_sweeps: passes over all blocks, at least 1.
+        blocks: indices of the coordinates of each block; by default every coordinate is one.
+
+    Raises:
+        ValueError: n_sweeps is not positive, blocks are not a partition of the coordinates, or the covariance is not
+            positive definite.
 
     Source: PhD thesis, Eq. C.16, and coordinate-ascent variational inference (Blei, Kucukelbir and McAuliffe 2017).
     Must hold: the bound never falls; the limit has the target's mean, and in two dimensions with unit variances and

@@ -110,7 +110,8 @@ def laplace_evidence(
     """Importance sampling from a multivariate t distribution, with 60 degrees of freedom, at the mode of the posterior.
 
     The mode is the best optimum of searches from all starts [start, dim]; other optima, but for its copies, are not
-    integrated. Everything is float64; rows [row, column] are gone through in blocks.
+    integrated. Everything is float64. Rows [row, column] are gone through in blocks of `block_rows`, and the
+    `n_draws` importance draws, at least 2, are made with `key`.
 
     `n_copies` is the number of equal modes: one is integrated and multiplied by it. It is the factorial of the number
     of components for a mixture that may be relabelled, and right only while the modes do not overlap.
@@ -174,6 +175,7 @@ def prior_starts(
     """Starts for a search [start, dim] that need nothing but the model: likely ones among many draws of the prior.
 
     A start is the one of `n_candidates` draws with the highest likelihood of `n_rows` rows at equal distances.
+    ValueError if a number is not positive.
     """
     if min(n_starts, n_candidates, n_rows) < 1:
         got = f"{n_starts}, {n_candidates} and {n_rows}"

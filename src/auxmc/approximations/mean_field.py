@@ -33,7 +33,7 @@ def boltzmann_mean_field(
 
     The units are independent with means tanh(theta); half of the standard normal numbers of a start is the first theta.
     Gradient descent in theta makes 999 steps of size 0.2. The variant `converged` continues with exact updates of one
-    unit at a time, which cannot increase the free energy.
+    unit at a time, which cannot increase the free energy. ValueError if the variant is not one of VARIANTS.
 
     Source: PhD thesis, section 5.6.1 and Appendix E.
     """

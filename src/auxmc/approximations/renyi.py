@@ -34,8 +34,11 @@ class GaussianFit(NamedTuple):
 def renyi_divergence(points: ArrayLike, log_p: ArrayLike, log_q: ArrayLike, order: float) -> float:
     """D_alpha[P||Q] = log(integral of p^alpha q^(1 - alpha)) / (alpha - 1) in nats, and KL(P||Q) at alpha = 1.
 
-    Both log densities are normalised, at equally spaced points so wide that the integrand vanishes at the ends [point];
-    ValueError where it does not. Infinite where the integral of an order above 1 diverges.
+    Both log densities are normalised, at equally spaced points so wide that the integrand vanishes at the ends [point].
+    Infinite where the integral of an order above 1 diverges.
+
+    Raises:
+        ValueError: the order is not positive, or the grid is too narrow.
 
     Source: PhD thesis, appendix C.2; van Erven and Harremoes 2014.
     """
@@ -53,8 +56,8 @@ def renyi_bound(points: ArrayLike, log_joint: ArrayLike, log_q: ArrayLike, order
 
     It is log Z - D_alpha[q||p] for the unnormalised density p~ = Z p: below log Z for a positive order, above it for a
     negative one, falling in the order, and the evidence lower bound at alpha = 1. Where its integral diverges, which it
-    may for orders outside [0, 1], it is infinite. Points are equally spaced [point] and as wide as in
-    `renyi_divergence`.
+    may for orders outside [0, 1], it is infinite. Points are equally spaced [point]. ValueError if the grid is so
+    narrow that the integrand does not vanish at its ends.
 
     Source: PhD thesis, equation C.15; Li and Turner 2016.
     """
@@ -80,8 +83,8 @@ def fit_gaussian(
     """Minimises a divergence over Gaussians, from several starts, since there may be a minimum at every mode.
 
     The divergence is a function of the log density of a Gaussian at the points [point], starts are means and standard
-    deviations. Two minima count as one where mean and log standard deviation differ by less than 1e-3. ValueError where
-    none is finite.
+    deviations. Two minima count as one where mean and log standard deviation differ by less than 1e-3. ValueError if
+    no start is given, or no minimum is finite.
     """
     x = np.asarray(points, float)
 
@@ -114,12 +117,23 @@ def match_renyi_moments(
 ) -> tuple[FloatArray, FloatArray, float]:
     """Gaussian q with the moments of the density q^alpha p^(1 - alpha), at which the bound L_alpha is stationary.
 
-    Each of `n_sweeps` passes weights the same draws of q by (p~/q)^(1 - alpha), alpha in [0, 1) being the order, and
-    goes the fraction `damping`, in (0, 1], of the way. A small order covers the modes of p, order 1 seeks one of them;
-    which stationary point is found depends on the start: mean [dim] and covariance [dim, dim].
+    Each sweep weights the same draws of q by (p~/q)^(1 - alpha). A small order covers the modes of p, order 1 seeks one
+    of them; which stationary point is found depends on the start.
 
-    The log of the unnormalised density p~ maps points [draw, dim] to nats [draw]; `noise` [draw, dim] is standard
-    normal. The result is mean [dim], covariance [dim, dim] and an estimate of L_alpha, in nats.
+    Args:
+        log_density: of the unnormalised density p~ at points [draw, dim], in nats [draw].
+        mean: at the start [dim].
+        covariance: at the start [dim, dim], positive definite.
+        order: alpha, in [0, 1).
+        noise: standard normal numbers [draw, dim].
+        n_sweeps: passes, at least 1.
+        damping: fraction of the way that a sweep goes, in (0, 1].
+
+    Returns:
+        Mean [dim], covariance [dim, dim] and estimate of L_alpha, in nats.
+
+    Raises:
+        ValueError: the order is out of its range.
 
     Source: PhD thesis, equation C.15; Li and Turner 2016.
     """

@@ -148,8 +148,8 @@ def read_arrays(path: str | os.PathLike[str]) -> Any:
 def rows_in_memory(value: Any, source: str, first: int = 0, names: Sequence[str] = ()) -> Cells:
     """Returns the rows of an array, a nested list [row, column], or a frame of pandas or with an Arrow interface.
 
-    `source` says in messages what it is, `first` is the index of its first row. The columns of a frame are put in the
-    order of `names`; all are taken as they are by default.
+    Messages call it `source`; `first` is the index of its first row. The columns of a frame are put in the order of
+    `names`; by default all are taken as they are.
 
     Raises:
         DataError: If the names of a frame cannot be used, or differ.

@@ -140,8 +140,8 @@ def running(
 ) -> Iterator[RunningSums]:
     """Yields sums over a growing number of draws: after 1, block_size + 1, 2 block_size + 1, ... draws and after all.
 
-    They are made of sums over each block and of the first draw of each block alone, both [chain, block, ...];
-    `membership` of chains to groups [group, chain] is as in `pooled`.
+    `blocks` are sums over each block of draws, `first_draws` those of the first draw of each block alone, both
+    [chain, block, ...]. The membership of chains in groups [group, chain] is 1.0 or 0.0.
     """
     n_blocks = blocks.total.shape[1]
     so_far: WeightedSums | None = None

@@ -24,11 +24,11 @@ class Resumed(NamedTuple):
 
 
 class Checkpoint:
-    """Folder, made with the first block, with a file for every finished block: its draws, and the state after it.
+    """Folder with a file for every finished block: its draws, and the state after it.
 
     The files are zip archives, which carry a checksum of each array: a damaged one is noticed, named and made again,
     with all that follow it. Blocks made with other settings, code or data are discarded: `identity` is a digest of
-    everything that the draws depend on.
+    everything that the draws depend on. The folder is created when the first block is saved.
     """
 
     def __init__(self, folder: Path, identity: str) -> None:

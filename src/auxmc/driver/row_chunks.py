@@ -29,8 +29,9 @@ def cut_chunks(
 ) -> Iterator[list[FloatArray]]:
     """Yields lists of whole chunks, then, where rows are left over, a list of the one short chunk that they make.
 
-    Blocks of rows [row, n_columns] have any length, `number` is that of the first chunk, and `wanted` says how many to
-    put into the next list. What `blocks` raises comes after the whole chunks before it; rows left over are lost then.
+    Blocks of rows [row, n_columns] have any length. `number` is the number of the first chunk; `wanted` returns how
+    many chunks to put into the next list. What `blocks` raises comes after the whole chunks before it; rows left over
+    are lost then.
     """
     fault: Exception | None = None
     chunks, n_wanted = list[FloatArray](), wanted()

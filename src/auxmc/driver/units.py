@@ -29,7 +29,8 @@ class Units:
     A case is a sequence of stages, a stage a list of units. Each unit is computed by the same program wherever it is
     computed, so that joined units are the same arrays whether one job made them all or many jobs a few each.
 
-    This job makes the part `fraction` of the units, None for all; `given` are those of other jobs, from `read_pieces`.
+    This job makes the part `fraction` of the units, None for all; `given` are those that other jobs have made, by stage
+    and number, as `read_pieces` returns them.
     """
 
     def __init__(

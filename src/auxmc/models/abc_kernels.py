@@ -70,7 +70,7 @@ ABC_KERNELS = tuple(_KERNELS)
 
 
 def log_abc_kernel(name: str) -> Callable[[Array, Array | float], Array]:
-    """The log kernel of a name in ABC_KERNELS, as a function of (residual, tolerance).
+    """The log kernel of a name in ABC_KERNELS (ValueError for others), as a function of (residual, tolerance).
 
     >>> float(log_abc_kernel("ball")(jnp.array([3.0, 4.0]), 5.0))
     0.0

@@ -45,9 +45,10 @@ def load_model(
     `natural(parameters)`, all as in `RowModel`. An optional function `valid_rows(rows)` says which rows the model has a
     probability for.
 
-    The function is the one of that name; by default `model`, or those at the top level where there is no `model`.
-    Functions of the model returned keep the precision of their parameters whatever the file does. ModelError if the
-    file cannot be run, lacks a function, or makes a model of other columns.
+    `name` is that of the function: by default `model`, or the functions at the top level where there is no `model`.
+    `settings` are passed to it by name. Returns the model, whose functions keep the precision of their parameters
+    whatever the file does, and `valid_rows`. ModelError if the file cannot be run, lacks a function, or makes a model
+    of other columns.
     """
     module = run_file(path)
     settings = dict(settings or {})

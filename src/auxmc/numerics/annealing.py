@@ -23,16 +23,19 @@ def log_effective_size(log_weights: Array) -> Array:
 def annealing_increment(
     log_likelihoods: Array, remaining: Array, log_target_size: Array | float, log_weights: Array | float = 0.0
 ) -> Array:
-    """The largest step along a path that keeps an effective sample size, at least 1e-12 of what remains.
+    """The largest step along a path whose weights keep an effective sample size.
 
     The weights of a step d are exp(d log_likelihood); their effective size falls with d, from the number of particles.
 
     Args:
         log_likelihoods: of what is annealed [particle], float64 in nats; minus infinity for particles that have failed.
-        remaining: what is left of the path, in (0, 1]; the step is exactly that where it keeps the size.
+        remaining: what is left of the path, in (0, 1].
         log_target_size: log of the size to keep; 0 or less takes all that remains at once.
         log_weights: of the particles before the step [particle]; only where particles are drawn again in proportion to
             their weights, since one of large weight makes every step look safe.
+
+    Returns:
+        Step in (0, remaining], exactly `remaining` where that keeps the size, and at least 1e-12 of it: paths end.
 
     Source: MSc thesis, Eq. 3.42 and section 3.5.
     """

@@ -20,10 +20,11 @@ _COSINE = tuple((-1) ** k * (math.pi / 2) ** (2 * k) / math.factorial(2 * k) for
 
 
 def standard_normal(key: Array, shape: tuple[int, ...]) -> Array:
-    """Draws independent standard normal numbers in double precision, to which JAX must be set (RuntimeError).
+    """Draws independent standard normal numbers in double precision.
 
     Pairs sqrt(-2 log U) (cos(2 pi V), sin(2 pi V)), U being an odd multiple of 2^-53 and V one of 2^-55. No number is
-    larger than 8.58 in size, which an ideal one is with probability 1e-17.
+    larger than 8.58 in size, which an ideal one is with probability 1e-17. RuntimeError if JAX is not set to double
+    precision.
 
     Source: Box and Muller 1958.
     """
@@ -40,6 +41,8 @@ def standard_normal(key: Array, shape: tuple[int, ...]) -> Array:
 
 def chi_square(key: Array, degrees: int, shape: tuple[int, ...]) -> Array:
     """Draws independent chi-squared numbers, float64, exactly, by rejection from a cubed normal.
+
+    ValueError if degrees is not a positive integer, RuntimeError if JAX is not set to double precision.
 
     Source: Marsaglia and Tsang 2000, for the gamma distribution with shape degrees/2.
     """

@@ -40,6 +40,7 @@ def band_curve(
     """Draws a curve [point] with a band of mean +- half_width, for errors that were computed before.
 
     Gaps stand where the mean is not finite. A lone point gets a marker, unless `look` of the line says otherwise.
+    ValueError if the lengths differ.
     """
     x, y = np.atleast_1d(points), np.atleast_1d(mean)
     half = np.zeros(y.shape) if half_width is None else np.asarray(half_width, dtype=np.float64)
@@ -91,7 +92,7 @@ def histogram_panel(
     """Draws a histogram from counts, or weights in any unit [bin], between edges [bin + 1], normalised to a density.
 
     `n_total` is the number of draws, if some lie outside the edges; by default the sum of the counts. `look` are
-    further settings of `seaborn.histplot`.
+    further settings of `seaborn.histplot`. Edges increase, in units of the quantity.
     """
     ends, heights = np.asarray(edges, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     if ends.shape != (heights.size + 1,):
@@ -111,10 +112,10 @@ def mean_bars(
     """Bars of means over replicates with one standard error, side by side in each group: `seaborn.barplot`.
 
     Seaborn would leave replicates of unknown value out: here there is no bar where one of them is NaN. It averages on
-    the scale of the axis, so that a logarithmic one is set afterwards (ValueError).
+    the scale of the axis, so that a logarithmic one must be set afterwards; ValueError otherwise.
 
-    Rows are one for each replicate, with its `value`; `group` and `series` name columns. Groups stand in the order of
-    the rows, series in that of their colours; those without rows have no bars. Returns the series that have bars, as
+    There is a row for each replicate, with its `value`; `group` and `series` name columns. Groups stand in the order of
+    the rows, series in that of their colours; series without rows have no bars. Returns the series that have bars, as
     `bar_place` counts them; `get_legend_handles_labels` of the axis has them.
     """
     if axis.get_yscale() != "linear":

@@ -42,7 +42,7 @@ class AdaptiveDraws(NamedTuple):
 def make_hull(
     log_density: LogDensity, points: ArrayLike, lower: float = -np.inf, upper: float = np.inf
 ) -> Hull:
-    """Makes the tangents at some points [point], which differ and are inside the domain.
+    """Makes the tangents at some points [point], which differ and are inside the domain (lower, upper).
 
     The log density maps points to values [point], in nats and up to a constant, and slopes. Where the domain has no
     lower end the slope at the first point must be positive, where it has no upper end that at the last negative.
@@ -108,10 +108,21 @@ def adaptive_rejection_sample(
     upper: float = np.inf,
     max_tangents: int = 64,
 ) -> AdaptiveDraws:
-    """Makes n independent exact draws; log density, domain and the points of the first tangents are as in `make_hull`.
+    """Makes n independent exact draws.
 
-    The hull has `max_tangents` at most: later points are evaluated but not kept. ValueError as in `make_hull`, or where
-    the log density leaves its hulls at a proposal, so that it is not log-concave.
+    Args:
+        log_density: maps points [point] to log densities, in nats and up to a constant, and their slopes.
+        start: points of the first tangents, inside the domain [point]. Where the domain has no lower end the slope at
+            the first must be positive, where it has no upper end that at the last negative.
+        n: number of draws.
+        rng: generator of the draws.
+        lower: lower end of the domain.
+        upper: upper end of the domain.
+        max_tangents: tangents of the hull at most; later points are evaluated but not kept.
+
+    Raises:
+        ValueError: n is not positive, a point of `start` is outside the domain, the hull has no finite area, a value is
+            not finite, or the density is not log-concave.
 
     Must hold: draws have the distribution of the density; as the hull gets sharper the fraction of accepted proposals
     tends to 1.

@@ -33,10 +33,10 @@ def importance_draws(
     log_proposal: Callable[[Array], Array],
     n: int,
 ) -> WeightedDraws:
-    """Draws n times from a proposal, by a map from keys to positions, and weighs the draws.
+    """Draws n times from a proposal and weighs the draws; n is static.
 
-    Both log densities map a position [...] to a scalar in nats; that of the proposal is normalised, the target need not
-    be.
+    `draw` maps a key to a position [...] from the proposal. Both log densities map a position to a scalar in nats; that
+    of the proposal is normalised, the target need not be. ValueError if n is not positive.
 
     Must hold: the mean weight is the target's normaliser on average.
     Source: PhD thesis, section 2.1.5.
@@ -87,9 +87,9 @@ def effective_size(log_weights: Array) -> Array:
 def pareto_index(log_weights: ArrayLike) -> FloatArray:
     """Index k of the Pareto distribution fitted to the largest weights: moments of order below 1 / k exist.
 
-    Log weights [..., draw] are finite, in nats, and at least 25 (ValueError). Where k [...] is above 0.7 averages with
-    these weights converge too slowly to be of use. It is minus infinity where all of the largest weights are equal;
-    where they take a few values only it says nothing.
+    Where k [...] is above 0.7 averages with these weights converge too slowly to be of use. k is minus infinity where
+    all of the largest weights are equal; where they take a few values only it says nothing. Log weights [..., draw] are
+    in nats; ValueError if there are fewer than 25 draws, or one is not finite.
 
     Must hold: weights with a Pareto tail of index k give k.
 

@@ -105,8 +105,11 @@ def rejection_sample(key: Array, envelope: Envelope, n: int, max_proposals: int 
     """Makes n independent draws, and checks the bound at every proposal.
 
     The fields of `RejectionDraw` have a leading axis [draw]; draws that reach `max_proposals` are marked in `accepted`
-    and hold NaN. ValueError where the target exceeds its bound at a proposal, so that draws would come from the smaller
-    of the two, or a density is not a number.
+    and hold NaN.
+
+    Raises:
+        ValueError: n or max_proposals is not positive; the target exceeds its bound at a proposal, so that draws would
+            come from the smaller of the two; or a density is not a number.
     """
     for name, number in (("n", n), ("max_proposals", max_proposals)):
         if number < 1:
@@ -142,6 +145,7 @@ def condition_by_rejection(
     """Draws all variables [variable] of a directed model n times and keeps the draws that match what is known.
 
     `draw` maps a key to all variables, parents before children; `matches` says whether they agree with what is known.
+    ValueError if n is not positive.
 
     Must hold: the kept draws have the conditional distribution.
     Source: lecture slides on Monte Carlo methods.

@@ -97,7 +97,7 @@ def sampling_importance_resampling(
     """Turns weighted points into n points of equal weight, drawn with replacement by one of `SCHEMES`.
 
     Positions [particle, ...] are draws from the proposal, log weights [particle] the log of the target's density less
-    the proposal's there, in nats; ValueError where they differ in length.
+    the proposal's there, in nats; n is static. ValueError if lengths differ, there is no point, or n is not positive.
 
     Must hold: given the weighted points, the mean of a resampled point is their self-normalised mean; its distribution
     tends to the target as their number grows, and is biased for any finite number.

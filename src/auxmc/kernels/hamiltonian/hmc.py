@@ -127,8 +127,9 @@ def accept_or_reject(
 ) -> tuple[Array, Array, Array, Array]:
     """Decides on the end of a trajectory by its change of energy; all are scalars, energies in nats (float64).
 
-    Where the end is not `usable` its energy counts as infinite. Returns whether the end is accepted, its acceptance
-    rate, the change of energy, and the energy of the next point.
+    `log_uniform` is the log of a uniform number in (0, 1), `before` and `after` are the energies at the start and the
+    end. Where the end is not `usable` its energy counts as infinite. Returns whether the end is accepted, its
+    acceptance rate, the change of energy, and the energy of the next point.
     """
     change = jnp.where(usable, after - before, jnp.inf)
     accepted = log_uniform < -change

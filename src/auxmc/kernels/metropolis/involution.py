@@ -16,7 +16,7 @@ class InvolutionInfo(NamedTuple):
     """What one step did."""
 
     is_accepted: Array  # whether the image of the point was accepted (bool)
-    # Min(1, density of the image times |Jacobian| over density), 0 where that is not finite.
+    # min(1, density of the image times |Jacobian| over density), 0 where that is not finite.
     acceptance_rate: Array
     log_ratio: Array  # log of the ratio in it, in nats
     log_uniform: Array  # log of the accept uniform

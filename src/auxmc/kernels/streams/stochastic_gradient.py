@@ -1,7 +1,8 @@
 """Langevin and Hamiltonian dynamics driven by noisy gradients, without accept steps.
 
-Position, velocity, which is in units of the step size, estimate of the potential's gradient at the position, and
-standard normal numbers are [..., dim]. The step eta is the square of the step size; friction is alpha, in (0, 1].
+All steps take arrays [..., dim]: the position, the velocity in units of the step size, an estimate of the potential's
+gradient at the position, and standard normal numbers. The step eta is the square of the step size; friction is alpha,
+in (0, 1].
 """
 
 import jax.numpy as jnp
@@ -79,7 +80,7 @@ def sgnht_step(
     the velocities of `sghmc_step`, 2 eta / (2 - alpha), with which the width of a Gaussian is right for any alpha.
 
     Args:
-        position, velocity, gradient, normal, step: as in all steps.
+        position, velocity, gradient, normal, step: see the module.
         thermostat: alpha, the friction at present [...].
         friction: in (0, 1], of which noise is injected; alpha begins there.
         rate: of alpha, eta over the thermal mass; eta itself in the source. 0 makes it `sghmc_step`.

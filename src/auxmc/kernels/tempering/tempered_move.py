@@ -29,7 +29,7 @@ class TemperedState(NamedTuple):
     momentum: Array  # current momentum [dim], used where refreshment is partial
     target_energy: Array  # of the target over zeta, in nats
     base_energy: Array  # of the base, in nats
-    # Of these two ([dim], [dim]) where the integrator starts with a kick, else empty.
+    # Of both energies ([dim], [dim]) where the integrator starts with a kick, else empty.
     gradients: tuple[Array, ...]
     log_zeta: Array  # that of the bridge, the same in every state
 
@@ -141,7 +141,7 @@ def trajectory(
     kick_first: bool,
     inverse_mass: Any = 1.0,
 ) -> tuple[TemperedState, Any, Any]:
-    """Leapfrog steps, each with one evaluation of the gradients, of x or of a tuple of x and further coordinates.
+    """Leapfrog steps of x, or of a tuple of x and further coordinates; each evaluates the gradients once.
 
     Args:
         force: maps (position, energies, their gradients) at a point to the derivative of the potential, of the

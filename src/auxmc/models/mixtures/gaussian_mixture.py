@@ -39,11 +39,14 @@ def gaussian_mixture(
     weight_coordinates: str = "log_gamma",
     mean_coordinates: str = "centred",
 ) -> RowModel:
-    """p(y) = sum_k beta_k prod_j N(y_j; mu_kj, v_kj), with at least 2 components.
+    """p(y) = sum_k beta_k prod_j N(y_j; mu_kj, v_kj), with at least 2 components; a row is y [column].
 
-    Priors: beta ~ Dirichlet(1, ..., 1), v_kj ~ inverse gamma(1, 1), mu_kj given v_kj ~ N(0, 4 v_kj). Parameters
-    are (weights, means [component, column], log variances [component, column]), each raveled. Their coordinates, of
-    WEIGHT_COORDINATES and MEAN_COORDINATES, all give the same evidence.
+    Priors: beta ~ Dirichlet(1, ..., 1), v_kj ~ inverse gamma(1, 1), mu_kj given v_kj ~ N(0, 4 v_kj). Parameters are
+    (weights, means [component, column], log variances [component, column]), each raveled. Coordinates are one of
+    WEIGHT_COORDINATES and one of MEAN_COORDINATES; all give the same evidence.
+
+    Raises:
+        ValueError: fewer than two components, no column, or unknown coordinates.
 
     Source: MSc thesis, section 5.1.
     """
@@ -140,7 +143,7 @@ def single_gaussian(n_columns: int = 2) -> RowModel:
     """p(y) = prod_j N(y_j; mu_j, v_j), with the priors of a component of `gaussian_mixture`.
 
     Priors: v_j ~ inverse gamma(1, 1), mu_j given v_j ~ N(0, 4 v_j). They are conjugate: the evidence is known.
-    Parameters are (means [column], log variances [column]).
+    Parameters are (means [column], log variances [column]). ValueError if there is no column.
 
     >>> single_gaussian(3).dim
     6

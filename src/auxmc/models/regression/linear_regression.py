@@ -42,7 +42,15 @@ class PrefixEvidence(NamedTuple):
 def linear_regression(n_features: int, noise_scale: float = 1.0) -> RowModel:
     """y = x^T w + b + e, with e ~ N(0, sigma^2) and coefficients (w, b) ~ N(0, I).
 
-    A row is (x, y), parameters are (w, b) [n_features + 1], and `noise_scale` is sigma.
+    Args:
+        n_features: length of x; a row is (x, y).
+        noise_scale: sigma.
+
+    Returns:
+        Model with parameters (w, b) [n_features + 1].
+
+    Raises:
+        ValueError: there is no feature, or the scale is not positive.
 
     Source: MSc thesis, section 5.1.
     """
@@ -78,10 +86,13 @@ def linear_regression(n_features: int, noise_scale: float = 1.0) -> RowModel:
 
 
 def extend_evidence(evidence: PrefixEvidence, rows: FloatArray, noise_scale: float) -> PrefixEvidence:
-    """Absorbs rows [row, n_features + 1] by orthogonal transformations; ValueError for another number of columns.
+    """Absorbs rows [row, n_features + 1] by orthogonal transformations.
 
     Nothing is formed by subtraction, so that the evidence keeps its digits when the noise is small. The evidence of a
     prefix does not depend on how its rows were cut into blocks.
+
+    Raises:
+        ValueError: rows have another number of columns than those before.
     """
     n_columns = len(evidence.factor) - 1
     if rows.ndim != 2 or rows.shape[1] != n_columns:

@@ -14,7 +14,7 @@ def softmax_regression(n_features: int, n_classes: int) -> RowModel:
 
     The logits may be shifted together without a change of the likelihood; the prior makes that direction proper. A row
     is (x, class) with classes 0, 1, ... as numbers. Parameters are (w_k, b_k), class by class
-    [n_classes * (n_features + 1)].
+    [n_classes * (n_features + 1)]. ValueError if there is no feature, or fewer than two classes.
 
     Source: MSc thesis, section 5.1.
     """
