@@ -60,6 +60,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
 
 class _Program(NamedTuple):
+    """A method of a case with a number of temperatures, 0 where there is no ladder."""
+
     settings: Settings
     context: RunContext
     method: str

@@ -71,7 +71,7 @@ def auxiliary_sd(tables: Tables) -> Measurement:
 
 
 def efficiency_of(tables: Tables, program: Program, more: str = "") -> xr.DataArray:
-    """Effective samples per density evaluation; arguments as of `sweep_of`."""
+    """Effective samples per density evaluation [chain, point], of case `more` where it was run."""
     return sweep_of(tables, "ess_per_evaluation", program, more=more)
 
 
@@ -368,6 +368,7 @@ def by_size(
 def _by_quantity(
     quantities: Mapping[str, str], measure: Callable[..., Measurement], prefix: str = "", **about: object
 ) -> dict[str, Measure]:
+    """Settings of a claim, or numbers, by a prefix and the name of each quantity."""
     return {f"{prefix}{name}": partial(measure, quantity=q, **about) for name, q in quantities.items()}
 
 
@@ -376,7 +377,7 @@ by_measure = partial(_by_quantity, {"ESS": "ess_per_evaluation", "errors": "work
 _SS_SLICES = ("apm_slice", "apm_ss_ss")
 _optimum = partial(recorded, exact=True, note="numerical optimum", case="checks")
 _joint = partial(median_ratio, quantity="acceptance_position")
-_least, _median = (partial(ratio, quantity="ess_per_evaluation") for ratio in (extreme_ratio, median_ratio))
+_extreme, _median = (partial(ratio, quantity="ess_per_evaluation") for ratio in (extreme_ratio, median_ratio))
 
 MEASURE: Mapping[str, Mapping[str, Measure]] = {
     "PM-G01": {
@@ -384,7 +385,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         **{f"N = {size} data as stated": _noise(n_importance=size, dataset="as_stated") for size in SIZES},
     },
     "PM-G02": {"as printed": sd_ratio_as_printed, **by_size(sd_ratio, " corrected")},
-    "PM-G03": {f"N = 1 over N = {n}": partial(_least, above=PM, below=("pm_mh", n)) for n in SIZES[1:]},
+    "PM-G03": {f"N = 1 over N = {n}": partial(_extreme, above=PM, below=("pm_mh", n)) for n in SIZES[1:]},
     "PM-G04": by_size(best_step, method="pm_mh"),
     "PM-G05": by_size(peak_value),
     "PM-G06": {
@@ -447,8 +448,8 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G19": {
         "median": partial(_median, above=MI, below=SS),
-        "smallest": partial(_least, above=MI, below=SS),
-        "largest": partial(_least, above=MI, below=SS, sign=1.0),
+        "smallest": partial(_extreme, above=MI, below=SS),
+        "largest": partial(_extreme, above=MI, below=SS, sign=1.0),
         "per second": partial(median_ratio, quantity="ess_per_second", above=MI, below=SS),
         "evaluations per iteration": evaluations_ratio,
         "figures 3.5 and 3.7": partial(_median, above=MI, below=SS),

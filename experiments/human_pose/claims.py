@@ -202,14 +202,15 @@ def published_errors(tables: Tables, case: str, scene: int, quantity: str = "rms
 def worst_scene(tables: Tables, at_equal_time: bool) -> Measurement:
     """IM-PO-03: largest over scenes of the error of constrained HMC over that of HMC.
 
-    It is that at their ends, or after the time that all chains of a scene have run.
+    Errors are those at the ends of the published runs, or after the time that all chains of a scene have run.
     """
     ratios, notes = {}, []
     for scene in _SCENES:
-        errors, at = [published_errors(tables, case, scene) for case in _NAMES], ""
         if at_equal_time:
             errors, time_s = at_equal_cost(tables, "time_s", tuple(_NAMES), scene)
             at = f" at {time_s:.2g} s"
+        else:
+            errors, at = [published_errors(tables, case, scene) for case in _NAMES], ""
         own, other = map(mean, errors)
         ratios[str(scene)] = own / other
         notes.append(f"scene {scene} {own.value:.3g} and {other.value:.3g}{at}")

@@ -71,8 +71,9 @@ def _starts(model: generator.PoseModel, settings: Settings, context: RunContext)
     return jnp.asarray(np.stack([rng.normal(size=model.n_inputs) for rng in rngs]))
 
 
-# Kernel of images [constraint] and step size, first position of images and inputs [input], and what is kept of state
-# and info: that of `_common`, of constrained HMC also `generated`, images with noise [constraint] as observed.
+# Maps of a method: (images [constraint], step size) to a kernel; (images, inputs [input]) to the first position;
+# (state, info) to what `_common` keeps, for constrained HMC also `generated` (images with noise [constraint]), which
+# must be those observed.
 Method = tuple[
     Callable[[Array, Array], Kernel], Callable[[Array, Array], Array], Callable[[Any, Any], Record]
 ]
@@ -85,13 +86,13 @@ def build_sampler(problem: Problem, settings: Settings) -> Sampler:
     # Images of all scenes, so that cases with some of them share their programs.
     images, starts = jnp.asarray(problem.images), problem.starts
 
-    def image(lane: Record) -> Array:
+    def image(lane: dict[str, Array]) -> Array:
         return images[lane["scene"].astype(jnp.int32) - 1]
 
-    def build(lane: Record) -> Kernel:
+    def build(lane: dict[str, Array]) -> Kernel:
         return kernel(image(lane), lane["step_size"])
 
-    def initial(key: Array, lane: Record) -> Any:
+    def initial(key: Array, lane: dict[str, Array]) -> Any:
         return build(lane).init(start(image(lane), starts[lane["chain"].astype(jnp.int32)]), key=key)
 
     return Sampler(build, initial, record)
@@ -144,10 +145,11 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Method:
 
     def record(state: Any, info: Any) -> Record:
         position = state.position
-        inputs, prior = position, generator.log_prior(position)
         if is_hierarchical:
             inputs = hierarchy.inputs_of_state(model, position)
             prior = hierarchy.hierarchical_log_prior(model, position)
+        else:
+            inputs, prior = position, generator.log_prior(position)
         squares = 2.0 * (prior - state.log_density)
         return _common(model, inputs, squares, info, info.n_gradients, info.n_not_finite > 0)
 

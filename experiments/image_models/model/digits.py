@@ -14,7 +14,7 @@ _FILE = Path(__file__).with_name("digits.npy.xz")
 class Digits(NamedTuple):
     """Images and what they show."""
 
-    # grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row
+    # grey levels, 0 for paper to 255 for ink (uint8) [image, 784], 28 rows of 28
     images: NDArray[np.uint8]
     labels: NDArray[np.uint8]  # the digits (uint8) [image]
 

@@ -184,7 +184,7 @@ def test_what_cannot_be_used_is_named_in_a_line(conjugate, tmp_path):
         ((EXAMPLES / "two_modes.py", "--data", data), "no function has an argument called `data`"),
         (
             (*run, "--method", "pseudo_marginal"),
-            "--method: expected one of nuts, hmc for a density, got pseu",
+            "--method: expected one of nuts, hmc for a density, got pseudo_m",
         ),
         ((*run, "--set", "steps=3"), "NAME one of mass, step_size"),
         ((*run, "--set", "step_size=-1"), "step_size must be a positive number, got -1"),

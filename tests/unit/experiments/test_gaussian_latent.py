@@ -6,12 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import integrate, stats
 
 from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.tables import Tables, tabulate
 from experiments.gaussian_latent import checks, exact, measure, sweeps
 from experiments.gaussian_latent import model as glv
@@ -228,6 +230,11 @@ def test_smoothed_curves_are_means_over_five_points_and_fewer_at_the_ends():
     curve = np.zeros(12)
     curve[[0, 6]] = 3.0, 5.0
     np.testing.assert_allclose(sweeps.smoothed(curve), [1.0, 0.75, 0.6, 0.0, *[1.0] * 5, 0.0, 0.0, 0.0])
+
+
+def test_the_error_of_a_best_step_is_unknown_with_one_chain():
+    sweep = xr.DataArray([[1.0, 9.0, 1.0]], {"point": [0.1, 0.2, 0.3]}, ("chain", "point"))
+    assert np.isnan(sweeps.with_rounding(Measurement(0.2, np.nan), 0.1, sweep).error)
 
 
 DATA = simulate_data(1)

@@ -223,7 +223,7 @@ def test_steps_of_chunks_are_means_over_the_chunks_since_the_number_of_rows_befo
 
 @pytest.mark.parametrize(("first", "expected"), [(1500, 1.0), (2000, 0.0)])
 def test_a_change_is_found_in_the_chunk_after_it_alone(monkeypatch, first, expected):
-    """Scores of -3 for each row but for two chunks, after 1000, or one too late, and 10 000 rows."""
+    """Scores in order are the same but in the chunk after 1000 rows, or one too late, and in that after 10 000."""
     ends = np.arange(500, 60_001, 500)
     scores = {"non_stationary": -3.0 - 1.0 * (ends == first) - 0.9 * (ends == 10_500), "shuffled": 0.0 * ends}
     table = lambda stream: pd.DataFrame([scores[stream]] * 2, columns=ends)

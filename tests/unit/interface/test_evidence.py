@@ -329,8 +329,10 @@ def test_runs_end_at_the_tolerance_and_go_on_bit_for_bit(tmp_path):
     assert again.log_evidence == whole.log_evidence
     assert again.posterior.equals(whole.posterior)
     assert len(list(tmp_path.glob("runs*.npz"))) == n_batches
+    # Of the same shape and with the same settings.
+    other = auxmc.density(lambda p: -3.0 * jnp.sum(jnp.log1p(p["x"] ** 2 / 4.0)), {"x": np.ones(3)})
     with pytest.raises(ValueError, match="holds a run of something else"):
-        auxmc.evidence(lambda p: -(p["x"] ** 2), {"x": 0.5}, checkpoint=tmp_path, progress=False)
+        run.func(other, **run.keywords, tolerance=0.01, checkpoint=tmp_path)
 
 
 def test_intervals_hold_at_the_look_at_which_runs_end():
