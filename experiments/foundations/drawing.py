@@ -1,7 +1,7 @@
 """What the figures of all topics are made with."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,16 @@ class Curves:
     def __init__(self, tables: Tables, figure: str) -> None:
         self._tables, self._figure = tables, figure
 
-    def __call__(self, name: str, *dims: str) -> xr.DataArray:
-        """An array with these dimensions."""
-        whole = {f"{self._figure}_{dim}": dim for dim in dims}
-        return self._tables.array(f"{self._figure}_{name}", *whole).rename(whole)
+    def __call__(self, *names: str) -> Iterator[xr.DataArray]:
+        """Arrays with their dimensions."""
+        about, own = self._tables["quantity"].set_index("quantity")["table"], f"{self._figure}_"
+        for name in names:
+            table = about.get(own + name, own + name)
+            # A table is named for its dimensions, in their order.
+            keys = [key for key in map(str, self._tables[table]) if key.startswith(own) and key not in about]
+            dims = sorted(keys, key=table.find)
+            array = self._tables.array(own + name, *dims)
+            yield array.rename({dim: dim.removeprefix(own) for dim in dims})
 
     def columns(self, dim: str, *names: str) -> list[FloatArray]:
         """Values of a dimension and arrays along it alone [place]."""
@@ -42,28 +48,26 @@ class Curves:
 Fill = Callable[[Figure, Curves], None]
 """Draws on a figure; it makes its panels and reads all its arrays before it draws."""
 
-Drawings = dict[str, Callable[[Tables], Figure]]
-"""For each figure, a function of the tables."""
 
+class Plots(dict[str, Callable[[Tables], Figure]]):
+    """For each figure, a function of the tables."""
 
-def drawing(
-    drawings: Drawings, name: str, width: float, height: float, *, footed: bool = False
-) -> Callable[[Fill], Fill]:
-    """Enters a function that fills a figure, of a size in inches; `footed` writes the preset below the figure."""
+    def figure(self, name: str, width: float, height: float, footed: bool = False) -> Callable[[Fill], Fill]:
+        """Enters a function that fills a figure, of a size in inches; `footed` writes the preset below the figure."""
 
-    def enter(fill: Fill) -> Fill:
-        @functools.wraps(fill)
-        def draw(tables: Tables) -> Figure:
-            figure = Figure(figsize=(width, height), layout="constrained")
-            fill(figure, Curves(tables, name))
-            if footed:
-                footer(figure, tables)
-            return figure
+        def enter(fill: Fill) -> Fill:
+            @functools.wraps(fill)
+            def draw(tables: Tables) -> Figure:
+                figure = Figure(figsize=(width, height), layout="constrained")
+                fill(figure, Curves(tables, name))
+                if footed:
+                    footer(figure, tables)
+                return figure
 
-        drawings[name] = draw
-        return fill
+            self[name] = draw
+            return fill
 
-    return enter
+        return enter
 
 
 def circle() -> FloatArray:

@@ -51,19 +51,12 @@ def lowest_point(
     function: Callable[[float], ArrayLike], low: float, high: float, tolerance: float
 ) -> tuple[float, float]:
     """Where a function with one minimum between two ends is lowest, and its value there."""
-    found = optimize.minimize_scalar(
-        lambda x: float(np.asarray(function(x))),
-        bounds=(low, high),
-        method="bounded",
-        options={"xatol": tolerance},
-    )
+    search = {"bounds": (low, high), "method": "bounded", "options": {"xatol": tolerance}}
+    found = optimize.minimize_scalar(lambda x: float(np.asarray(function(x))), **search)
     return float(found.x), float(found.fun)
 
 
-def highest_point(
-    function: Callable[[FloatArray], FloatArray], grid: FloatArray, width: float
-) -> tuple[float, float]:
-    """Where a function is highest, searched up to `width` around the best point of a grid, and its value there."""
+def highest_value(function: Callable[[FloatArray], FloatArray], grid: FloatArray, width: float) -> float:
+    """Largest value of a function, searched up to `width` around the best point of a grid."""
     start = float(grid[np.argmax(function(grid))])
-    x, lowest = lowest_point(lambda x: -function(np.asarray(x)), start - width, start + width, 1e-9)
-    return x, -lowest
+    return -lowest_point(lambda x: -function(np.asarray(x)), start - width, start + width, 1e-9)[1]

@@ -13,8 +13,7 @@ from auxmc_pipeline.measuring import Measurement, exact
 
 Shared = TypeVar("Shared")
 
-Found = dict[str, ArrayLike | Measurement]
-"""Lines of a claim while they are collected."""
+Found = dict[str, ArrayLike | Measurement]  # lines of a claim while they are collected
 
 Lines = Mapping[str, ArrayLike | Measurement]
 """For each setting of a claim a number, which is exact, or a measurement with its Monte Carlo standard error.
@@ -22,8 +21,7 @@ Lines = Mapping[str, ArrayLike | Measurement]
 A bare number says that no random number enters it: it is the same for every seed.
 """
 
-Arrays = Mapping[str, xr.DataArray]
-"""Arrays of a figure by name."""
+Arrays = Mapping[str, xr.DataArray]  # arrays of a figure by name
 
 
 class Work:

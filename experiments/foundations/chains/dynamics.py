@@ -18,13 +18,7 @@ from auxmc.kernels.metropolis.metropolis import MoveNoise, random_walk_metropoli
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, largest, mean
-from experiments.foundations.chains.inputs import (
-    SHAPE,
-    correlated,
-    log_uniforms,
-    mixture_draws,
-    mixture_mass_below,
-)
+from experiments.foundations.chains.inputs import SHAPE, correlated, log_uniforms, mixture_cdf, mixture_draws
 from experiments.foundations.measurements import largest_size, normal_points, power, spread
 from experiments.foundations.sampling import generalised_logistic
 from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
@@ -59,9 +53,8 @@ def log_skewed_density(position: Array) -> Array:
 
 def leapfrog_path(start: tuple[float, float], step: float, n_steps: int) -> Path:
     """All points of a leapfrog trajectory from (position, momentum) on the density of figure 2.12."""
-    return Path(
-        *(np.asarray(values)[: n_steps + 1] for values in _path(jnp.asarray(start), jnp.asarray(step)))
-    )
+    path = _path(jnp.asarray(start), jnp.asarray(step))
+    return Path(*(np.asarray(values)[: n_steps + 1] for values in path))
 
 
 @jax.jit
@@ -115,11 +108,8 @@ def slide_trajectory(work: Work) -> Arrays:
         state, momentum, _ = advance(state, momentum)
         phases.append(np.concatenate([state.position, momentum]))
     path = np.array(phases)
-    coordinates = {"step": np.arange(21), "axis": [1, 2]}
-    return {
-        "position": xr.DataArray(path[:, :2], coordinates),
-        "momentum": xr.DataArray(path[:, 2:], coordinates),
-    }
+    along = {"step": np.arange(21), "axis": [1, 2]}
+    return {"position": xr.DataArray(path[:, :2], along), "momentum": xr.DataArray(path[:, 2:], along)}
 
 
 @TOPIC.figure("fig_hmc_cost")
@@ -266,7 +256,7 @@ def _joint_distance(positions: Array, momenta: Array) -> Measurement:
     They are Legendre polynomials of the distribution functions of position and momentum, and products of two
     of each.
     """
-    first = _legendre(mixture_mass_below(NARROW_LEFT, np.asarray(positions)))
+    first = _legendre(mixture_cdf(NARROW_LEFT, np.asarray(positions)))
     second = _legendre(special.ndtr(np.asarray(momenta)))
     joint = (first[:, :2, None] * second[:, None, :2]).reshape(len(first), -1)
     means = np.concatenate([first, second, joint], axis=1).mean(axis=0)
@@ -327,10 +317,8 @@ def vanishing_rejections(work: Work) -> Lines:
 @TOPIC.claim("FN-SG-01", ["step 0.1, gradient noise 0", "step 0.1, gradient noise 4, estimate 4"])
 def langevin_variances(work: Work) -> Lines:
     """Stationary variances of SGLD, from its linear recursion."""
-    return {
-        "step 0.1, gradient noise 0": _stationary_variance(0.1, 0.0),
-        "step 0.1, gradient noise 4, estimate 4": _stationary_variance(0.1, 4.0),
-    }
+    without, of_noise = _stationary_variance(0.1, 0.0), _stationary_variance(0.1, 4.0)
+    return {"step 0.1, gradient noise 0": without, "step 0.1, gradient noise 4, estimate 4": of_noise}
 
 
 @TOPIC.claim("FN-SG-06", numbers=["noise divided by eta"])

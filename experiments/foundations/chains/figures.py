@@ -14,30 +14,19 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.published import entries_published_last, published_mark
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.published_values import published_value
-from experiments.foundations.drawing import (
-    BLUE,
-    GREEN,
-    RED,
-    REFERENCE,
-    Curves,
-    Drawings,
-    circle,
-    drawing,
-    marks,
-    square,
-)
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Curves, Plots, circle, marks, square
 
-DRAW: Drawings = {}
+DRAW = Plots()
 
 _LINES = ("-", "--", ":", "-.")
 
 
-@drawing(DRAW, "fig_2_7", PAGE_WIDTH_IN, 2.6)
+@DRAW.figure("fig_2_7", PAGE_WIDTH_IN, 2.6)
 def proposals(figure: Figure, curves: Curves) -> None:
     """Figure 2.7."""
     axes = figure.subplots(1, 2, sharey=True)
     x, target = curves.columns("x", "target")
-    proposal, accepted = curves("proposal", "sd", "x"), curves("accepted", "sd", "x")
+    proposal, accepted = curves("proposal", "accepted")
     start, scale = -0.75, 0.75
     for axis, sd in zip(axes, proposal["sd"].values, strict=True):
         axis.plot(x, target, color=BLUE, label="target")
@@ -54,12 +43,11 @@ def proposals(figure: Figure, curves: Curves) -> None:
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
-@drawing(DRAW, "fig_2_8", PAGE_WIDTH_IN, 2.4)
+@DRAW.figure("fig_2_8", PAGE_WIDTH_IN, 2.4)
 def shells(figure: Figure, curves: Curves) -> None:
     """Figure 2.8."""
     axis = figure.subplots()
-    radius = curves("radius", "dimension", "point")
-    density = curves("density", "dimension", "point")
+    radius, density = curves("radius", "density")
     for row, dim in enumerate(radius["dimension"].values):
         r, height = radius.values[row], density.values[row]
         axis.plot(r, height, color=CYCLE[row], linestyle=_LINES[row])
@@ -70,14 +58,11 @@ def shells(figure: Figure, curves: Curves) -> None:
     axis.set(xlabel="distance $r$ from the origin", ylabel="density of $r$")
 
 
-@drawing(DRAW, "fig_2_9", COLUMN_WIDTH_IN, 3.3)
+@DRAW.figure("fig_2_9", COLUMN_WIDTH_IN, 3.3)
 def conditionals(figure: Figure, curves: Curves) -> None:
     """Figure 2.9."""
     axis = figure.subplots()
-    path = curves("path", "corner", "axis")
-    ellipses = curves("ellipse", "level", "axis", "angle")
-    along = curves("along", "update", "place")
-    density = curves("density", "update", "place")
+    path, ellipses, along, density = curves("path", "ellipse", "along", "density")
     for ellipse in ellipses.values:
         axis.plot(*ellipse, color=BLUE)
     corners = path.values
@@ -95,12 +80,12 @@ def conditionals(figure: Figure, curves: Curves) -> None:
     axis.legend(loc="upper left")
 
 
-@drawing(DRAW, "fig_2_12", PAGE_WIDTH_IN, 2.9)
+@DRAW.figure("fig_2_12", PAGE_WIDTH_IN, 2.9)
 def energy_plane(figure: Figure, curves: Curves) -> None:
     """Figure 2.12."""
     left, right = figure.subplots(1, 2)
-    energy = curves("energy", "momentum", "position")
-    x, p, potential = (curves(name, "trajectory", "step").values for name in ("x", "p", "potential"))
+    (energy,) = curves("energy")
+    x, p, potential = (found.values for found in curves("x", "p", "potential"))
     kinetic = 0.5 * np.square(p)
     total = potential + kinetic
     axes = (energy["position"].values, energy["momentum"].values)
@@ -125,12 +110,11 @@ def energy_plane(figure: Figure, curves: Curves) -> None:
     right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
 
-@drawing(DRAW, "fig_hmc_cost", PAGE_WIDTH_IN, 2.7)
+@DRAW.figure("fig_hmc_cost", PAGE_WIDTH_IN, 2.7)
 def cost_against_dimension(figure: Figure, curves: Curves) -> None:
     """Cost of a nearly independent draw against the dimension."""
     left, right = figure.subplots(1, 2)
-    cost = curves("operations", "method", "dimension")
-    accepted = curves("acceptance", "method", "dimension")
+    cost, accepted = curves("operations", "acceptance")
     dims = cost["dimension"].values.astype(float)
     for row, (name, power, words, colour, marker) in enumerate(
         (("random walk", 2.0, "$D^2$", RED, "s"), ("HMC", 1.25, "$D^{5/4}$", BLUE, "o"))
@@ -145,14 +129,14 @@ def cost_against_dimension(figure: Figure, curves: Curves) -> None:
     right.set(xscale="log", ylim=(0.0, 1.0), xlabel="dimension $D$", ylabel="mean acceptance probability")
 
 
-@drawing(DRAW, "fig_2_10", PAGE_WIDTH_IN, 2.9)
+@DRAW.figure("fig_2_10", PAGE_WIDTH_IN, 2.9)
 def slice_and_line(figure: Figure, curves: Curves) -> None:
     """Figure 2.10."""
     left, right = figure.subplots(1, 2)
     x, density = curves.columns("along", "density")
-    plane = curves("plane", "across", "along")
+    plane, roles = curves("plane", "mark")
     h, angle = curves.value("height"), curves.value("tilt")
-    current, lower, upper, rejected, accepted = curves("mark", "role").values
+    current, lower, upper, rejected, accepted = roles.values
     along, across = np.meshgrid(plane["along"].values, plane["across"].values)
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     x1, x2 = np.einsum("ij,jkl->ikl", turn, np.stack([along, across]))
@@ -174,9 +158,8 @@ def slice_and_line(figure: Figure, curves: Curves) -> None:
         marks(left, on_line(value), marker, colour, markersize=6.0, label=name)
         marks(right, (value, h), marker, colour, markersize=6.0)
     for end in ("lower", "upper"):
-        published_mark(
-            right, published_value("foundations", "FN-SL-06", f"{end} end as drawn"), h, note="ends as drawn"
-        )
+        place = published_value("foundations", "FN-SL-06", f"{end} end as drawn")
+        published_mark(right, place, h, note="ends as drawn")
     for value, name in ((lower, "$b_l$"), (upper, "$b_u$")):
         right.annotate(name, (value, h), (0.0, 7.0), textcoords="offset points", ha="center")
     right.annotate("$h$", (x[0], h), (3.0, 3.0), textcoords="offset points", color=REFERENCE)
@@ -188,12 +171,11 @@ def slice_and_line(figure: Figure, curves: Curves) -> None:
     figure.legend([*handles, *published], [*labels, *names], loc="outside upper center", ncols=4)
 
 
-@drawing(DRAW, "fig_2_11", PAGE_WIDTH_IN, 2.6)
+@DRAW.figure("fig_2_11", PAGE_WIDTH_IN, 2.6)
 def directions(figure: Figure, curves: Curves) -> None:
     """Figure 2.11."""
     axes = figure.subplots(1, 3)
-    points = curves("point", "direction", "draw", "axis")
-    jumps = curves("jump", "direction", "repeat")
+    points, jumps = curves("point", "jump")
     axes_of_mass = np.sqrt(-2.0 * np.log(0.01)) * np.sqrt([1.99, 0.01])
     long, short = axes_of_mass[:, None] * circle()
     ellipse = np.stack([long - short, long + short]) / np.sqrt(2.0)
@@ -215,12 +197,11 @@ def directions(figure: Figure, curves: Curves) -> None:
     axes[2].set_xlim(edges[0], edges[-1])
 
 
-@drawing(DRAW, "fig_3_2", COLUMN_WIDTH_IN, 3.3)
+@DRAW.figure("fig_3_2", COLUMN_WIDTH_IN, 3.3)
 def reflections(figure: Figure, curves: Curves) -> None:
     """Figure 3.2."""
     axis = figure.subplots()
-    outline = curves("outline", "point", "axis")
-    places = curves("place", "role", "axis")
+    outline, places = curves("outline", "place")
     axis.add_patch(Polygon(outline.values, facecolor=BLUE, alpha=0.25))
     axis.plot(*outline.values.T, color=BLUE)
     line = places.sel(role=["lower end", "current", "left face", "upper face", "upper end"]).values
@@ -234,14 +215,14 @@ def reflections(figure: Figure, curves: Curves) -> None:
     figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
 
-@drawing(DRAW, "slides_slice", PAGE_WIDTH_IN, 3.5)
+@DRAW.figure("slides_slice", PAGE_WIDTH_IN, 3.5)
 def update_in_frames(figure: Figure, curves: Curves) -> None:
     """Slides of an update of a slice sampler, six panels."""
     axes = figure.subplots(2, 3, sharex=True, sharey=True)
     x, y = curves.columns("x", "density")
-    brackets = curves("bracket", "stage", "end")
-    start, height, new, _ = curves("mark", "role").values
-    initial, grown, once, twice = brackets.values
+    (start, height, new, _), (initial, grown, once, twice) = (
+        found.values for found in curves("mark", "bracket")
+    )
     first, second = (float(after[after != before][0]) for before, after in ((grown, once), (once, twice)))
     panels = (
         ("1. a height below the density", None, None),
@@ -275,33 +256,31 @@ def _bracket(axis: Axes, x: ArrayLike, y: ArrayLike, *, linewidth: float, marker
     marks(axis, (x, y), "|", markersize=markersize)
 
 
-@drawing(DRAW, "slides_gibbs", COLUMN_WIDTH_IN, 3.2)
+@DRAW.figure("slides_gibbs", COLUMN_WIDTH_IN, 3.2)
 def gibbs_path(figure: Figure, curves: Curves) -> None:
     """Slide of Gibbs sampling."""
     axis = figure.subplots()
-    path = curves("path", "update", "axis").values
-    _path(axis, path, path)
+    (path,) = curves("path")
+    _path(axis, path.values, path.values)
 
 
-@drawing(DRAW, "slides_metropolis", COLUMN_WIDTH_IN, 3.2)
+@DRAW.figure("slides_metropolis", COLUMN_WIDTH_IN, 3.2)
 def metropolis_path(figure: Figure, curves: Curves) -> None:
     """Slide of random-walk Metropolis."""
     axis = figure.subplots()
-    states = curves("state", "state_number", "axis").values
-    tried = curves("proposal", "step", "axis").values
-    rejected = curves("accepted", "step").values == 0.0
+    states, tried, accepted = (found.values for found in curves("state", "proposal", "accepted"))
+    rejected = accepted == 0.0
     for number, (start, end) in enumerate(zip(states[:-1][rejected], tried[rejected], strict=True)):
         axis.plot(*np.stack([start, end]).T, color=REFERENCE, linestyle=":", linewidth=0.8)
         marks(axis, end, "x", REFERENCE, label="rejected proposal" if number == 0 else None)
     _path(axis, states, np.concatenate([states, tried]))
 
 
-@drawing(DRAW, "slides_hmc", COLUMN_WIDTH_IN, 3.2)
+@DRAW.figure("slides_hmc", COLUMN_WIDTH_IN, 3.2)
 def hmc_path(figure: Figure, curves: Curves) -> None:
     """Slide of Hamiltonian Monte Carlo."""
     axis = figure.subplots()
-    points = curves("position", "step", "axis").values
-    momenta = curves("momentum", "step", "axis").values
+    points, momenta = (found.values for found in curves("position", "momentum"))
     arrows: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 3.0, "width": 0.006, "zorder": 3}
     axis.quiver(*points[::2].T, *momenta[::2].T, color=GREEN, **arrows)
     _path(axis, points, np.concatenate([points, points + momenta / 3.0]))

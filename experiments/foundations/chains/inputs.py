@@ -9,8 +9,7 @@ from scipy import special
 from auxmc.numerics.array_types import FloatArray
 from experiments.tempering_illustration.model import ScalarMixture
 
-SHAPE = 0.4
-"""Shape alpha of the skewed density of figure 2.12, a generalised logistic distribution."""
+SHAPE = 0.4  # shape alpha of the skewed density of figure 2.12, a generalised logistic distribution
 
 
 def correlated(rho: float) -> FloatArray:
@@ -42,6 +41,6 @@ def mixture_draws(mixture: ScalarMixture, rng: np.random.Generator, n: int) -> F
     return np.asarray(means[component] + sds[component] * rng.normal(size=n))
 
 
-def mixture_mass_below(mixture: ScalarMixture, x: FloatArray) -> FloatArray:
+def mixture_cdf(mixture: ScalarMixture, x: FloatArray) -> FloatArray:
     """Distribution function of a mixture, elementwise."""
     return np.asarray(sum(w * special.ndtr((x - m) / s) for w, m, s in zip(*mixture, strict=True)))

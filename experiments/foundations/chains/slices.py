@@ -186,18 +186,11 @@ _POWERS = tuple((i, j) for i, j in product(range(6), range(3)) if (i + j) % 2 ==
 _N_GROUPS = 20
 # Half the short axis of the dotted ellipse of figure 2.11, from the sources of its drawing.
 _DRAWN_SHORT_AXIS = 0.303485
-# Moments of the 500 points that each panel of figure 2.11 draws, from the same sources.
+# Moments of the 500 points that each panel of figure 2.11 draws, from the same sources: variances along the long and
+# along the short axis, mean squared jump along the long axis.
 _PUBLISHED_MOMENTS = {
-    "axis-aligned": {
-        "variance along the long axis": 1.5272,
-        "variance along the short axis": 0.010260,
-        "mean squared jump along the long axis": 0.0447,
-    },
-    "random direction": {
-        "variance along the long axis": 3.1965,
-        "variance along the short axis": 0.009616,
-        "mean squared jump along the long axis": 0.3120,
-    },
+    "axis-aligned": (1.5272, 0.010260, 0.0447),
+    "random direction": (3.1965, 0.009616, 0.3120),
 }
 # Long and short axis of the ellipse, as columns.
 _TURN = np.array([[1.0, -1.0], [1.0, 1.0]]) / math.sqrt(2.0)
@@ -212,7 +205,7 @@ def narrow_ellipse(work: Work) -> Lines:
         means = np.asarray(variances, np.float64).mean(axis=0)
         return np.asarray(-np.expm1(-0.5 * _DRAWN_SHORT_AXIS**2 / means))
 
-    drawn = mass([moments["variance along the short axis"] for moments in _PUBLISHED_MOMENTS.values()])
+    drawn = mass([short for _, short, _ in _PUBLISHED_MOMENTS.values()])
     runs = work.once(transitions, "many chains").values()
     chains = mass([(run.after[1::2] @ _TURN)[..., 1].var(axis=0) for run in runs])
     return {"mass inside the dotted ellipse": Measurement(float(drawn), float(chains.std()))}
@@ -241,9 +234,8 @@ def published_samples(work: Work) -> Lines:
             "variance along the short axis": drawn[..., 1].var(axis=0),
             "mean squared jump along the long axis": np.mean(np.diff(drawn[..., 0], axis=0) ** 2, axis=0),
         }
-        for moment, values in moments.items():
-            larger = proportion_of(values > _PUBLISHED_MOMENTS[name][moment])
-            found[f"{name}, share of chains with a larger {moment}"] = larger
+        for (moment, values), published in zip(moments.items(), _PUBLISHED_MOMENTS[name], strict=True):
+            found[f"{name}, share of chains with a larger {moment}"] = proportion_of(values > published)
     return found
 
 

@@ -5,29 +5,26 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.plots.panels import band_curve
 from auxmc.plots.published import entries_published_last, published_level
 from auxmc.plots.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN
 from auxmc_pipeline.published_values import published_value
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Curves, Drawings, drawing, marks
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Curves, Plots, marks
 
-DRAW: Drawings = {}
+DRAW = Plots()
 
 _GREY = "#BBBBBB"
 _HUNDREDFOLD = 100.0
 
 
-@drawing(DRAW, "bounds", PAGE_WIDTH_IN, 2.8)
+@DRAW.figure("bounds", PAGE_WIDTH_IN, 2.8)
 def bounds(figure: Figure, curves: Curves) -> None:
     """Forward and reversed annealing against the number of steps, and adaptive ladders."""
     left, right = figure.subplots(1, 2)
-    exact = curves("exact", "side", "fine_steps")
-    simulated = curves("simulated", "side", "part", "steps")
-    limit = curves("ladder_limit", "share", "temperature")
-    particles = curves("ladder_particles", "share", "temperature")
+    exact, simulated = curves("exact", "simulated")
+    limit, particles = curves("ladder_limit", "ladder_particles")
     n_fine, n_steps = exact["fine_steps"].values, simulated["steps"].values
     for side, colour, label in (("upper", RED, "reversed runs"), ("lower", BLUE, "forward runs")):
         left.plot(n_fine, exact.sel(side=side).values, color=colour, label=label)
@@ -53,12 +50,11 @@ def bounds(figure: Figure, curves: Curves) -> None:
     right.legend(loc="lower right")
 
 
-@drawing(DRAW, "nested_bias", 1.3 * COLUMN_WIDTH_IN, 2.9)
+@DRAW.figure("nested_bias", 1.3 * COLUMN_WIDTH_IN, 2.9)
 def nested_bias(figure: Figure, curves: Curves) -> None:
     """Expected ratio of nested sampling's sums to the evidence."""
     axis = figure.subplots()
-    exact = curves("exact", "factor", "fine_live")
-    simulated = curves("simulated", "factor", "live", "part")
+    exact, simulated = curves("exact", "simulated")
     n_fine, n_live = exact["fine_live"].values, simulated["live"].values
     for factor, label, colour, marker in (
         ("M/(M+1)", "$M/(M+1)$", RED, "s"),
@@ -78,12 +74,11 @@ def nested_bias(figure: Figure, curves: Curves) -> None:
     axis.legend(*entries_published_last(axis), loc="upper right", title="assumed shrinkage")
 
 
-@drawing(DRAW, "harmonic", 1.3 * COLUMN_WIDTH_IN, 2.8)
+@DRAW.figure("harmonic", 1.3 * COLUMN_WIDTH_IN, 2.8)
 def harmonic(figure: Figure, curves: Curves) -> None:
     """Overestimate of the harmonic mean, and its bound."""
     axis = figure.subplots()
-    found = curves("quantile", "level", "size")
-    cap = curves.value("cap")
+    (found,), cap = curves("quantile"), curves.value("cap")
     sizes = found["size"].values
     low, middle, high = found.values
     label = "5 % to 95 % of estimates"
@@ -102,18 +97,16 @@ def harmonic(figure: Figure, curves: Curves) -> None:
     axis.legend(loc="lower left", bbox_to_anchor=(0.0, 0.1))
 
 
-@drawing(DRAW, "slides_particle_filter", PAGE_WIDTH_IN, 5.0)
+@DRAW.figure("slides_particle_filter", PAGE_WIDTH_IN, 5.0)
 def particle_filter(figure: Figure, curves: Curves) -> None:
     """Filtered moments next to Kalman's, and genealogies with and without resampling."""
     grid = figure.add_gridspec(2, 2)
     top = figure.add_subplot(grid[0, :])
     first = figure.add_subplot(grid[1, 0])
     second = figure.add_subplot(grid[1, 1], sharex=first, sharey=first)
-    (mean, sd), (filtered, spread) = curves("moments", "filter", "moment", "step").values
+    names = ("moments", "state", "ancestor", "last_weight")
+    ((mean, sd), (filtered, spread)), states, ancestors, (final, _) = (c.values for c in curves(*names))
     steps, observed = curves.columns("step", "observation")
-    states = curves("state", "tree", "step", "particle")
-    ancestors = curves("ancestor", "tree", "step", "particle")
-    final, _ = curves("last_weight", "tree", "particle").values
     exact: dict[str, Any] = {"color": REFERENCE, "linestyle": "--", "zorder": 3}
     top.plot(steps, mean, label="Kalman filter (± 2 sd)", **exact)
     for sign in (-2.0, 2.0):
@@ -121,8 +114,8 @@ def particle_filter(figure: Figure, curves: Curves) -> None:
     band_curve(top, steps, filtered, 2.0 * spread, colour=BLUE, label="particle filter (± 2 sd)")
     marks(top, (steps, observed), "x", RED, label="observations")
     top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-    _paths(first, steps, states.values[0], ancestors.values[0].astype(int), final / final.max())
-    _paths(second, steps, states.values[1], ancestors.values[1].astype(int), 1.0)
+    _paths(first, steps, states[0], ancestors[0].astype(int), final / final.max())
+    _paths(second, steps, states[1], ancestors[1].astype(int), 1.0)
     limits, ticks = (steps[0] - 0.3, steps[-1] + 0.3), [1, 5, 10, 15, 20]
     for axis in (top, first, second):
         axis.set(xlabel="step $t$", xlim=limits, xticks=ticks)
@@ -133,11 +126,7 @@ def particle_filter(figure: Figure, curves: Curves) -> None:
 
 
 def _paths(
-    axis: Axes,
-    steps: FloatArray,
-    states: FloatArray,
-    ancestors: NDArray[np.int_],
-    fractions: FloatArray | float,
+    axis: Axes, steps: FloatArray, states: FloatArray, ancestors: IntegerArray, fractions: FloatArray | float
 ) -> None:
     """Lines from each particle to its ancestor; those of particles without descendants at the end are grey."""
     n_steps, n_particles = states.shape

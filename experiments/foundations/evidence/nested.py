@@ -11,18 +11,13 @@ from scipy.special import logsumexp, ndtr, ndtri
 from auxmc.diagnostics.dead_points import SHRINKAGE, log_masses, log_terms
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import estimate, mean
-from experiments.estimator_illustrations.model import (
-    HUNDRED_OBSERVATIONS,
-    GaussianMean,
-    IdealNestedRuns,
-    ideal_nested_sampling,
-)
+from experiments.estimator_illustrations import model as gaussian_mean
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 _WIDTHS = 40.0  # Beyond this many standard deviations of the likelihood nothing contributes.
 
 
-def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> float:
+def expected_nested_ratio(model: gaussian_mean.GaussianMean, n_live: int, factor: float) -> float:
     """Expected upper sum over the evidence, with exact draws to the end.
 
     This is ours, of MSc thesis, section 3.2. The sum of factor^(k-1) (1 - factor) L_k has as expectation the
@@ -32,7 +27,7 @@ def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> fl
     return _integral_of_mass(model, n_live * (1.0 - factor))
 
 
-def expected_upper_bound_ratio(model: GaussianMean, n_live: int) -> float:
+def expected_upper_bound_ratio(model: gaussian_mean.GaussianMean, n_live: int) -> float:
     """Expected upper sum with the true masses over the evidence.
 
     This is ours, of MSc thesis, section 3.2. The steps of -log X are exponential with mean 1/M: it is M/(M-1)
@@ -42,7 +37,7 @@ def expected_upper_bound_ratio(model: GaussianMean, n_live: int) -> float:
     return n_live / (n_live - 1.0) * (1.0 - _integral_of_mass(model, float(n_live)) / n_live)
 
 
-def _integral_of_mass(model: GaussianMean, power: float) -> float:
+def _integral_of_mass(model: gaussian_mean.GaussianMean, power: float) -> float:
     """Integral of P(L > l)^power over l, over the evidence."""
     sd, n = math.sqrt(model.prior_variance), model.n_rows
     log_scale = model.log_largest_likelihood - model.log_evidence
@@ -60,7 +55,7 @@ def _integral_of_mass(model: GaussianMean, power: float) -> float:
 
 TOPIC = Topic()
 
-_MODEL = HUNDRED_OBSERVATIONS
+_MODEL = gaussian_mean.HUNDRED_OBSERVATIONS
 _FACTORS = {"mean": "M/(M+1)", "exponential": "exp(-1/M)", "unbiased": "1-1/M"}
 _SIZES = (3, 5, 10, 20, 50, 100)
 # Dead points for each live one: the mass that is left is exp(-17), less than a millionth of the evidence.
@@ -69,7 +64,7 @@ _SHORT = 20
 _N_BLOCKS = 50
 
 
-def runs(work: Work) -> dict[int, IdealNestedRuns]:
+def runs(work: Work) -> dict[int, gaussian_mean.IdealNestedRuns]:
     """Runs to the end for each number of live points."""
     n_runs = {n_live: work.replicates(max(2000, 100_000 // n_live)) for n_live in _SIZES}
     return {n_live: _ideal(work, "whole", n_live, _DEAD * n_live, n) for n_live, n in n_runs.items()}
@@ -175,9 +170,9 @@ def _block_means(values: FloatArray) -> FloatArray:
     return np.array([block.mean(axis=0) for block in np.array_split(values, _N_BLOCKS)])
 
 
-def _ideal(work: Work, name: str, n_live: int, n_dead: int, n_runs: int) -> IdealNestedRuns:
-    rng, centre = work.rng("nested", name, n_live), _MODEL.sample_mean
-    return ideal_nested_sampling(rng, ndtr, ndtri, centre, n_live=n_live, n_dead=n_dead, n_runs=n_runs)
+def _ideal(work: Work, name: str, n_live: int, n_dead: int, n_runs: int) -> gaussian_mean.IdealNestedRuns:
+    rng, draw = work.rng("nested", name, n_live), gaussian_mean.ideal_nested_sampling
+    return draw(rng, ndtr, ndtri, _MODEL.sample_mean, n_live=n_live, n_dead=n_dead, n_runs=n_runs)
 
 
 def _expected(n_live: int, shrinkage: str) -> float:

@@ -32,8 +32,7 @@ class LinearGaussianStates(NamedTuple):
 
     coefficient: float  # of the previous state
     state_variance: float  # of the noise of the states, positive
-    # of the noise of the observations y_t = x_t + N(0, noise_variance), positive
-    noise_variance: float
+    noise_variance: float  # of the noise of the observations y_t = x_t + N(0, noise_variance), positive
     initial_variance: float  # of the first state, positive
 
     def draw_initial(self, key: Array, n_particles: int) -> Array:
@@ -58,8 +57,7 @@ class LinearGaussianStates(NamedTuple):
 TWENTY_STEPS = LinearGaussianStates(0.9, 0.25, 1.0, 1.0)
 """States of the fixture whose observations are `SINE_OBSERVATIONS`: log likelihood -26.685529062."""
 
-SINE_OBSERVATIONS: FloatArray = np.sin(np.arange(1.0, 21.0))
-"""y_t = sin(t) for t = 1 to 20, in radians."""
+SINE_OBSERVATIONS: FloatArray = np.sin(np.arange(1.0, 21.0))  # y_t = sin(t) for t = 1 to 20, in radians
 
 
 class KalmanRun(NamedTuple):
@@ -155,9 +153,8 @@ def degeneracy(work: Work) -> Lines:
     )
     first = quantile(without.effective_fraction[:, 0], 0.5)
     last, last_resampled = (quantile(run.effective_fraction[:, -1], 0.5) for run in (without, resampled))
-    spread, spread_resampled = (
-        mean((np.exp(run.log_evidence[:, -1] - exact) - 1.0) ** 2) for run in (without, resampled)
-    )
+    errors = (np.exp(run.log_evidence[:, -1] - exact) - 1.0 for run in (without, resampled))
+    spread, spread_resampled = (mean(error**2) for error in errors)
     return {
         "resampled over not resampled": last_resampled / last,
         "without resampling, effective proportion at step 20 over step 1": last / first,

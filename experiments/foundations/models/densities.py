@@ -30,8 +30,7 @@ class Density(NamedTuple):
     parameters: Mapping[str, Parameter]  # by name, in the order of the shorthand
     freeze: Callable[..., Any]  # maps the parameters to a distribution with the methods of SciPy's
     to_real: str = "-"  # map of the support to the whole line, in plain text; "-" for integers
-    # map of an input u of unit variance to a draw, in plain text; "-" for none
-    from_input: str = "-"
+    from_input: str = "-"  # map of an input u of unit variance to a draw, in plain text; "-" for none
 
     def example(self) -> Any:
         """The distribution with the parameters of the examples."""

@@ -9,17 +9,8 @@ import xarray as xr
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import estimate
 from experiments.foundations.measurements import largest_size
-from experiments.foundations.models.tape import (
-    OPERATIONS,
-    Graph,
-    Variable,
-    cost_of_gradient,
-    evaluate,
-    jacobian_by_columns,
-    jacobian_by_rows,
-    record,
-    reverse_sweep,
-)
+from experiments.foundations.models import tape
+from experiments.foundations.models.tape import OPERATIONS, Graph, Variable
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -63,7 +54,7 @@ def worked_example(work: Work) -> Lines:
     off = []
     for graph, point in random_graphs(work.rng("graphs"), work.replicates(_N_GRAPHS, least=20)):
         wanted = _complex_steps(graph, point)
-        off.append(np.max(np.abs(jacobian_by_rows(graph, point)[0] - wanted)) / np.max(np.abs(wanted)))
+        off.append(np.max(np.abs(tape.jacobian_by_rows(graph, point)[0] - wanted)) / np.max(np.abs(wanted)))
     return {
         "largest error beside derivatives by hand": max(errors),
         "random graphs, against complex steps": float(max(off)),
@@ -79,9 +70,9 @@ def cheap_gradients(work: Work) -> Lines:
         for kind in OPERATIONS
     )
     return {
-        "normal energy": cost_of_gradient(record(normal_energy, 3)),
-        "chains of one operation, largest": max(map(cost_of_gradient, chains)),
-        "random graphs, median": estimate(np.median, [cost_of_gradient(graph) for graph, _ in graphs]),
+        "normal energy": tape.cost_of_gradient(tape.record(normal_energy, 3)),
+        "chains of one operation, largest": max(map(tape.cost_of_gradient, chains)),
+        "random graphs, median": estimate(np.median, [tape.cost_of_gradient(graph) for graph, _ in graphs]),
     }
 
 
@@ -89,7 +80,7 @@ def cheap_gradients(work: Work) -> Lines:
 def jacobians(work: Work) -> Lines:
     """Jacobians of random maps by rows and by columns."""
     errors = [
-        largest_size(jacobian_by_rows(graph, point) - jacobian_by_columns(graph, point))
+        largest_size(tape.jacobian_by_rows(graph, point) - tape.jacobian_by_columns(graph, point))
         for graph, point in random_graphs(work.rng("jacobian"), _N_MAPS, n_outputs=3)
     ]
     return {"random maps": max(errors)}
@@ -99,8 +90,8 @@ def jacobians(work: Work) -> Lines:
 def misprint(work: Work) -> Lines:
     """The accumulator of x with the right partial derivative of z = y / s and with the drawn one."""
     _, bars, drawn = work.once(_example_sweeps)
-    (x, m, s), graph, step = _EXAMPLE, record(normal_energy, 3), 1e-5
-    high, low = (evaluate(graph, [x + side * step, m, s])[-1] for side in (1.0, -1.0))
+    (x, m, s), graph, step = _EXAMPLE, tape.record(normal_energy, 3), 1e-5
+    high, low = (tape.evaluate(graph, [x + side * step, m, s])[-1] for side in (1.0, -1.0))
     return {
         "accumulator of x": bars["x"],
         "accumulator of x by the drawn rule": drawn["x"],
@@ -108,9 +99,7 @@ def misprint(work: Work) -> Lines:
     }
 
 
-def random_graphs(
-    rng: np.random.Generator, n_graphs: int, n_outputs: int = 1
-) -> Iterator[tuple[Graph, FloatArray]]:
+def random_graphs(rng: np.random.Generator, n: int, n_outputs: int = 1) -> Iterator[tuple[Graph, FloatArray]]:
     """Yields graphs of random operations on random earlier variables, all mixed into the outputs, with a point."""
 
     def build(*inputs: Variable) -> list[Variable]:
@@ -125,8 +114,8 @@ def random_graphs(
             outputs[k % n_outputs] = outputs[k % n_outputs] + variable.sin()
         return outputs
 
-    for _ in range(n_graphs):
-        yield record(build, _N_INPUTS), rng.uniform(0.3, 1.0, _N_INPUTS)
+    for _ in range(n):
+        yield tape.record(build, _N_INPUTS), rng.uniform(0.3, 1.0, _N_INPUTS)
 
 
 def _complex_steps(graph: Graph, point: FloatArray) -> FloatArray:
@@ -143,16 +132,13 @@ def _complex_steps(graph: Graph, point: FloatArray) -> FloatArray:
 
 def _example_sweeps(work: Work) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
     """Values, accumulators, and accumulators as drawn in figure B.2, by name of the variable."""
-    graph = record(normal_energy, 3)
-    values = evaluate(graph, _EXAMPLE)
+    graph = tape.record(normal_energy, 3)
+    values = tape.evaluate(graph, _EXAMPLE)
     # The drawing takes the partial derivative of y / s in y for 1.
     drawn = OPERATIONS["divide"]._replace(pull=lambda bar, a, b, y: (bar, -(bar / b * y)))
-    sweeps = [
-        values,
-        reverse_sweep(graph, values, [1.0]),
-        reverse_sweep(graph, values, [1.0], {**OPERATIONS, "divide": drawn}),
-    ]
-    first, second, third = (dict(zip(_NAMES, numbers, strict=True)) for numbers in sweeps)
+    bars = tape.reverse_sweep(graph, values, [1.0])
+    drawn_bars = tape.reverse_sweep(graph, values, [1.0], {**OPERATIONS, "divide": drawn})
+    first, second, third = (dict(zip(_NAMES, n, strict=True)) for n in (values, bars, drawn_bars))
     return first, second, third
 
 
@@ -162,7 +148,5 @@ def graph_curves(work: Work) -> Arrays:
     values, bars, drawn = work.once(_example_sweeps)
     names = [name for name in _NAMES if name != "constant"]
     sweeps = {"value": values, "accumulator": bars, "as_drawn": drawn}
-    return {
-        part: xr.DataArray([found[name] for name in names], {"variable": names})
-        for part, found in sweeps.items()
-    }
+    table = {part: [found[name] for name in names] for part, found in sweeps.items()}
+    return {part: xr.DataArray(numbers, {"variable": names}) for part, numbers in table.items()}

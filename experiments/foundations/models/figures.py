@@ -9,19 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Ellipse, Rectangle
 
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN
-from experiments.foundations.drawing import (
-    BLUE,
-    GREEN,
-    RED,
-    REFERENCE,
-    Curves,
-    Drawings,
-    drawing,
-    marks,
-    square,
-)
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Curves, Plots, marks, square
 
-DRAW: Drawings = {}
+DRAW = Plots()
 
 _ORANGE = CYCLE[5]
 _SCHEMES: Mapping[str, tuple[str, str, str]] = {
@@ -47,13 +37,11 @@ _BOX_WIDTH, _BOX_HEIGHT = 0.76, 0.84
 _UPWARD = "sz"  # It leaves its box at the top, so that it passes above that of u.
 
 
-@drawing(DRAW, "fig_1_5", PAGE_WIDTH_IN, 2.9, footed=True)
+@DRAW.figure("fig_1_5", PAGE_WIDTH_IN, 2.9, footed=True)
 def simulators(figure: Figure, curves: Curves) -> None:
     """Figure 1.5 with the errors of its scheme."""
     left, right = figure.subplots(1, 2)
-    error = curves("error", "scheme", "step")
-    spread = curves("error_error", "scheme", "step")
-    path = curves("path", "scheme", "time")
+    error, spread, path = curves("error", "error_error", "path")
     left.plot(*curves.columns("fine_time", "exact_path"), color="black", linewidth=0.7, label="exact")
     steps = error["step"].values
     for scheme, (label, colour, marker) in _SCHEMES.items():
@@ -75,7 +63,7 @@ def simulators(figure: Figure, curves: Curves) -> None:
     figure.legend(loc="outside upper center", ncols=3)
 
 
-@drawing(DRAW, "fig_1_6", COLUMN_WIDTH_IN, 3.6)
+@DRAW.figure("fig_1_6", COLUMN_WIDTH_IN, 3.6)
 def implicit_curve(figure: Figure, curves: Curves) -> None:
     """Figure 1.6."""
     axis = figure.subplots()
@@ -91,7 +79,7 @@ def implicit_curve(figure: Figure, curves: Curves) -> None:
     figure.legend(loc="outside upper center", ncols=2)
 
 
-@drawing(DRAW, "fig_b_1", PAGE_WIDTH_IN, 3.9)
+@DRAW.figure("fig_b_1", PAGE_WIDTH_IN, 3.9)
 def computation_graph(figure: Figure, curves: Curves) -> None:
     """Figures B.1 and B.2."""
     axis = figure.subplots()
@@ -110,7 +98,7 @@ def computation_graph(figure: Figure, curves: Curves) -> None:
     figure.legend(loc="outside upper center", ncols=2)
 
 
-@drawing(DRAW, "contrastive_divergence", PAGE_WIDTH_IN * 0.7, 2.9, footed=True)
+@DRAW.figure("contrastive_divergence", PAGE_WIDTH_IN * 0.7, 2.9, footed=True)
 def divergence_bias(figure: Figure, curves: Curves) -> None:
     """Bias of contrastive divergence."""
     axis = figure.subplots()
@@ -126,12 +114,11 @@ def divergence_bias(figure: Figure, curves: Curves) -> None:
     axis.legend(loc="center left", bbox_to_anchor=(0.0, 0.25))
 
 
-@drawing(DRAW, "mean_field", PAGE_WIDTH_IN, 3.7)
+@DRAW.figure("mean_field", PAGE_WIDTH_IN, 3.7)
 def mean_field(figure: Figure, curves: Curves) -> None:
     """Mean-field approximations of two Gaussians."""
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    path = curves("path", "correlation", "update", "axis")
-    variance = curves("variance", "correlation")
+    path, variance = curves("path", "variance")
     scale = 2.0 * float(np.sqrt(-2.0 * np.log1p(-_SHOWN_MASS)))
     for axis, rho in zip((left, right), path["correlation"].values, strict=True):
         width, height = (scale * float(np.sqrt(1.0 + sign * rho)) for sign in (1.0, -1.0))
@@ -156,18 +143,14 @@ def _arrow(axis: Axes, start: str, end: str) -> None:
     first, second = (np.array(_GRAPH[name][:2]) for name in (start, end))
     # From the right side of a box to the left side of the next.
     outwards = np.array([0.0, 0.5 * _BOX_HEIGHT] if start + end == _UPWARD else [0.5 * _BOX_WIDTH, 0.0])
-    axis.annotate(
-        "",
-        second - np.array([0.5 * _BOX_WIDTH, 0.0]),
-        xytext=first + outwards,
-        arrowprops={"arrowstyle": "-|>", "color": REFERENCE, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0},
-    )
+    look = {"arrowstyle": "-|>", "color": REFERENCE, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0}
+    head = second - np.array([0.5 * _BOX_WIDTH, 0.0])
+    axis.annotate("", head, xytext=first + outwards, arrowprops=look)
 
 
-def _box(
-    axis: Axes, place: tuple[float, float], formula: str, name: str, value: float, bar: float, drawn: float
-) -> None:
+def _box(axis: Axes, place: tuple[float, float], formula: str, name: str, *numbers: float) -> None:
     """A variable with its value and accumulator, and what the drawing has where that differs."""
+    value, bar, drawn = numbers
     corner = (place[0] - 0.5 * _BOX_WIDTH, place[1] - 0.5 * _BOX_HEIGHT)
     axis.add_patch(Rectangle(corner, _BOX_WIDTH, _BOX_HEIGHT, facecolor="#F4F7FA", edgecolor=BLUE))
     lines = [(f"${formula}$", 8.5, "black"), (_number(value), 7.5, "black")]

@@ -57,8 +57,7 @@ def hyperbola(sign: float, t: FloatArray) -> FloatArray:
     return np.stack([sign * np.cosh(t), np.sinh(t)], axis=1)
 
 
-Function = Callable[[FloatArray], FloatArray]
-"""Maps inputs [point, 2] to values [point]."""
+Function = Callable[[FloatArray], FloatArray]  # maps inputs [point, 2] to values [point]
 
 
 def fibre_integral(function: Function) -> float:
@@ -71,11 +70,8 @@ def fibre_integral(function: Function) -> float:
     end = 0.5 * math.acosh(121.0)
     t = np.linspace(-end, end, 401)
     # The derivative of the point by t has the length root(cosh 2t).
-    branches = (
-        _integral(function, u, np.sqrt(np.cosh(2.0 * t)), 2.0 * np.linalg.norm(u, axis=1), t[1] - t[0])
-        for u in (hyperbola(1.0, t), hyperbola(-1.0, t))
-    )
-    return sum(branches)
+    speed, points = np.sqrt(np.cosh(2.0 * t)), (hyperbola(1.0, t), hyperbola(-1.0, t))
+    return sum(_integral(function, u, speed, 2.0 * np.linalg.norm(u, axis=1), t[1] - t[0]) for u in points)
 
 
 def ellipse_integral(function: Function) -> float:
@@ -83,9 +79,8 @@ def ellipse_integral(function: Function) -> float:
     t = np.arange(64) * (2.0 * math.pi / 64)
     u = np.stack([np.cos(t), 0.5 * np.sin(t)], axis=1)
     # The output is 1, so that its gradient is (u1, 4 u2).
-    return _integral(
-        function, u, np.hypot(np.sin(t), 0.5 * np.cos(t)), np.hypot(u[:, 0], 4.0 * u[:, 1]), t[1]
-    )
+    speed, slope = np.hypot(np.sin(t), 0.5 * np.cos(t)), np.hypot(u[:, 0], 4.0 * u[:, 1])
+    return _integral(function, u, speed, slope, t[1])
 
 
 def _integral(function: Function, u: FloatArray, speed: FloatArray, slope: FloatArray, step: float) -> float:

@@ -291,19 +291,15 @@ def _biases(sweeps: Iterable[int], machine: RestrictedBoltzmann, data: ArrayLike
 @TOPIC.figure("contrastive_divergence")
 def divergence_curves(work: Work) -> Arrays:
     """Bias of contrastive divergence against the number of sweeps, with what simulated estimates leave."""
-    machine = three_by_two()
+    machine, sweeps, n_copies = three_by_two(), range(1, _MOST_SWEEPS + 1), work.replicates(_N_ESTIMATES)
     gradient = expected_contrastive_divergence(machine, LAYER_DATA, None).weights
-    sweeps = range(1, _MOST_SWEEPS + 1)
-    n_copies = work.replicates(_N_ESTIMATES)
     data = np.repeat(np.array(LAYER_DATA), n_copies, axis=0)
-    streams = ((k, work.rng("divergence", k)) for k in sweeps)
-    estimates = (contrastive_divergence(machine, data, k, rng) for k, rng in streams)
+    estimates = (contrastive_divergence(machine, data, k, work.rng("divergence", k)) for k in sweeps)
     simulated = [largest_size(weights - gradient) for weights in estimates]
     along = {"sweeps": list(sweeps)}
-    rate = second_eigenvalue(visible_transition(machine))
     return {
         "bias": xr.DataArray(_biases(sweeps, machine, LAYER_DATA), along),
         "simulated": xr.DataArray(simulated, along),
-        "rate": xr.DataArray(rate),
+        "rate": xr.DataArray(second_eigenvalue(visible_transition(machine))),
         "n_copies": xr.DataArray(float(n_copies)),
     }

@@ -27,10 +27,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "add": Operation(add, lambda bar, a, b, y: (bar, bar), lambda da, db, a, b, y: da + db, n_pull=0),
     "subtract": Operation(sub, lambda bar, a, b, y: (bar, -bar), lambda da, db, a, b, y: da - db, n_pull=0),
     "multiply": Operation(
-        mul,
-        lambda bar, a, b, y: (bar * b, bar * a),
-        lambda da, db, a, b, y: da * b + a * db,
-        n_pull=2,
+        mul, lambda bar, a, b, y: (bar * b, bar * a), lambda da, db, a, b, y: da * b + a * db, n_pull=2
     ),
     # The quotient of both terms is made once.
     "divide": Operation(
@@ -120,10 +117,7 @@ def evaluate(graph: Graph, inputs: ArrayLike) -> list[float]:
 
 
 def reverse_sweep(
-    graph: Graph,
-    values: Sequence[float],
-    seeds: ArrayLike,
-    operations: Mapping[str, Operation] = OPERATIONS,
+    graph: Graph, values: Sequence[float], seeds: ArrayLike, operations: Mapping[str, Operation] = OPERATIONS
 ) -> list[float]:
     """Derivatives of sum_k seeds_k output_k by every variable [variable].
 

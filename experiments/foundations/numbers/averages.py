@@ -72,9 +72,8 @@ _PROPOSAL_SDS = (0.52, 0.8)
 
 def _log_weight(x: FloatArray, sd: float) -> FloatArray:
     with np.errstate(divide="ignore"):
-        return np.asarray(
-            math.log(_MULTIPLE) + np.log(mixture_density(x)) - stats.norm.logpdf(x, _PROPOSAL_MEAN, sd)
-        )
+        log_target = math.log(_MULTIPLE) + np.log(mixture_density(x))
+    return np.asarray(log_target - stats.norm.logpdf(x, _PROPOSAL_MEAN, sd))
 
 
 def _effective_fraction(sd: float) -> float:

@@ -10,20 +10,20 @@ from matplotlib.patches import Patch
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import PAGE_WIDTH_IN
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Curves, Drawings, drawing, marks
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Curves, Plots, marks
 
-DRAW: Drawings = {}
+DRAW = Plots()
 
 _TARGET, _PROPOSAL, _DERIVED = GREEN, RED, BLUE
 # Zero and one of figure 2.1: apart in lightness, so that they are in grey too.
 _ZERO, _ONE = "#D9D9D9", "#8B1A1A"
 
 
-@drawing(DRAW, "fig_2_1", PAGE_WIDTH_IN, 1.5)
+@DRAW.figure("fig_2_1", PAGE_WIDTH_IN, 1.5)
 def bits(figure: Figure, curves: Curves) -> None:
     """Figure 2.1."""
     axis = figure.subplots()
-    found = curves("bits", "bit", "state")
+    (found,) = curves("bits")
     n_bits, n_states = found.shape
     # Edges of cells at integers and a half; bit 0 is at the bottom.
     edges = (np.arange(n_states + 1) - 0.5, np.arange(n_bits + 1) - 0.5)
@@ -38,12 +38,11 @@ def bits(figure: Figure, curves: Curves) -> None:
     figure.legend(handles=handles, loc="outside right upper", handlelength=1.0)
 
 
-@drawing(DRAW, "fig_2_2", 0.82 * PAGE_WIDTH_IN, 3.0)
+@DRAW.figure("fig_2_2", 0.82 * PAGE_WIDTH_IN, 3.0)
 def box_muller_grid(figure: Figure, curves: Curves) -> None:
     """Figure 2.2."""
     left, right = figure.subplots(1, 2)
-    uniform = curves("uniform", "first", "second", "axis")
-    normal = curves("normal", "first", "second", "axis")
+    uniform, normal = curves("uniform", "normal")
     for axis, found, ends, symbol in ((left, uniform, (0, 1), "u"), (right, normal, (-3, 3), "x")):
         points = found.values
         for row in points:
@@ -57,11 +56,11 @@ def box_muller_grid(figure: Figure, curves: Curves) -> None:
     right.set(title="normal", xticks=[-3, 0, 3], yticks=[-3, 0, 3])
 
 
-@drawing(DRAW, "fig_2_3", 0.8 * PAGE_WIDTH_IN, 2.9)
+@DRAW.figure("fig_2_3", 0.8 * PAGE_WIDTH_IN, 2.9)
 def rejection(figure: Figure, curves: Curves) -> None:
     """Figure 2.3."""
     axis = figure.subplots()
-    marked = curves("marked", "point", "part")
+    (marked,) = curves("marked")
     _envelope_panel(axis, *curves.columns("x", "target", "envelope"))
     for name, marker, colour in (("rejected", "X", _PROPOSAL), ("accepted", "D", _TARGET)):
         x, height, top = marked.sel(point=name, part=["x", "height", "envelope"]).values
@@ -80,7 +79,7 @@ def _envelope_panel(axis: Axes, x: FloatArray, target: FloatArray, envelope: Flo
     axis.set(xlim=(x[0], x[-1]), ylim=(0.0, None), xlabel="$x$", ylabel="density")
 
 
-@drawing(DRAW, "slides_inverse_cdf", 0.8 * PAGE_WIDTH_IN, 2.9)
+@DRAW.figure("slides_inverse_cdf", 0.8 * PAGE_WIDTH_IN, 2.9)
 def inversion(figure: Figure, curves: Curves) -> None:
     """The slides' picture of inversion."""
     axis = figure.subplots()
@@ -104,12 +103,12 @@ def inversion(figure: Figure, curves: Curves) -> None:
     axis.tick_params(axis="y", colors=_DERIVED)
 
 
-@drawing(DRAW, "slides_rejection", PAGE_WIDTH_IN, 2.9)
+@DRAW.figure("slides_rejection", PAGE_WIDTH_IN, 2.9)
 def rejection_and_weights(figure: Figure, curves: Curves) -> None:
     """The slides' picture of rejection and of its relation to importance weights."""
     left, right = figure.subplots(1, 2)
     places, target, envelope, weight = curves.columns("x", "target", "envelope", "weight")
-    points = curves("points", "draw", "part")
+    (points,) = curves("points")
     bound = curves.value("bound")
     _envelope_panel(left, places, target, envelope)
     x, height, accepted = points.sel(part=["x", "height", "accepted"]).values.T
@@ -127,12 +126,12 @@ def rejection_and_weights(figure: Figure, curves: Curves) -> None:
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
 
 
-@drawing(DRAW, "fig_2_5", PAGE_WIDTH_IN, 2.6)
+@DRAW.figure("fig_2_5", PAGE_WIDTH_IN, 2.6)
 def importance_weights(figure: Figure, curves: Curves) -> None:
     """Figure 2.5."""
     axes = figure.subplots(1, 2, sharey=True)
     x, target = curves.columns("x", "target")
-    lines = zip(curves("proposal", "sd", "x").values, curves("weight", "sd", "x").values, strict=True)
+    lines = zip(*(found.values for found in curves("proposal", "weight")), strict=True)
     fractions = zip(*curves.columns("sd", "effective_share"), strict=True)
     for axis, (proposal, weight), (sd, kept) in zip(axes, lines, fractions, strict=True):
         axis.fill_between(x, target, color=_TARGET, alpha=0.3, linewidth=0.0)
@@ -146,15 +145,12 @@ def importance_weights(figure: Figure, curves: Curves) -> None:
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
 
-@drawing(DRAW, "slides_integration", PAGE_WIDTH_IN, 3.6)
+@DRAW.figure("slides_integration", PAGE_WIDTH_IN, 3.6)
 def integration(figure: Figure, curves: Curves) -> None:
     """The slides' two integrands."""
     axes = figure.subplots(2, 2, sharex="col")
-    dims = ("case", "x")
-    functions = curves("function", *dims)
-    densities = curves("density", *dims)
-    means = curves("mean", dims[0])
-    x = functions[dims[1]].values
+    functions, densities, means = curves("function", "density", "mean")
+    x = functions["x"].values
     names = ("$f(x) = \\sin(8x)\\,e^{-x^2/8}$, $p$ normal", "$f(x) = x^2$, $p$ a mixture")
     for column, name in enumerate(names):
         top, bottom = axes[:, column]
@@ -174,11 +170,11 @@ def integration(figure: Figure, curves: Curves) -> None:
     figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
 
-@drawing(DRAW, "slides_importance", PAGE_WIDTH_IN, 2.9)
+@DRAW.figure("slides_importance", PAGE_WIDTH_IN, 2.9)
 def diverging_weights(figure: Figure, curves: Curves) -> None:
     """The slides' example of importance weights without a variance."""
     left, right = figure.subplots(1, 2)
-    running = curves("running_mean", "run", "n_draws")
+    (running,) = curves("running_mean")
     for name, colour, style, width, label in (
         ("log_target", _TARGET, "-", 1.2, "target $p$"),
         ("log_proposal", _PROPOSAL, "--", 1.2, "proposal $q$"),
@@ -196,13 +192,10 @@ def diverging_weights(figure: Figure, curves: Curves) -> None:
     right.set(xscale="log", yscale="log", xlim=(1, n_draws[-1]), xlabel="draws", ylabel="mean weight")
 
 
-@drawing(DRAW, "quadrature", PAGE_WIDTH_IN, 2.5)
+@DRAW.figure("quadrature", PAGE_WIDTH_IN, 2.5)
 def grid_against_draws(figure: Figure, curves: Curves) -> None:
     """Simpson's rule and Monte Carlo averages in several dimensions."""
-    n_points = curves("n_points", "dim", "panels")
-    errors = curves("error", "dim", "panels")
-    sampled = curves("sampled_error", "dim", "n_draws")
-    sds = curves("sd", "dim")
+    n_points, errors, sampled, sds = curves("n_points", "error", "sampled_error", "sd")
     dims, n_draws = errors["dim"].values, sampled["n_draws"].values
     axes = figure.subplots(1, len(dims), sharey=True)
     line = np.geomspace(3.0, 1e6, 2)

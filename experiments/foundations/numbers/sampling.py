@@ -14,21 +14,10 @@ from scipy import integrate, stats
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.sampling.rejection import Envelope, Proposal, rejection_proposal
 from auxmc_pipeline.measuring import Measurement, proportion_of
+from experiments.foundations import measurements, sampling
 from experiments.foundations.chains.inputs import SHAPE
-from experiments.foundations.measurements import (
-    distance_from_distribution,
-    highest_point,
-    largest_size,
-    normal_points,
-    points_of_cube,
-)
-from experiments.foundations.sampling import (
-    box_muller,
-    draw_by_inversion,
-    generalised_logistic,
-    inverse_box_muller,
-    normal,
-)
+from experiments.foundations.measurements import largest_size
+from experiments.foundations.sampling import box_muller, generalised_logistic
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 from experiments.tempering_illustration.model import OVERLAPPING
 
@@ -38,6 +27,7 @@ PROPOSAL_MEAN, PROPOSAL_SD, BOUND = 0.1, 0.6, 1.9
 """Proposal and bound of PhD thesis, figure 2.3, from the sources of its drawing."""
 
 _SHOWN = np.linspace(-2.0, 2.0, 401)  # Points of the curves that are drawn.
+_WIDE = np.linspace(-4.0, 4.0, 8001)
 # The two proposals that figure 2.3 marks: place, and height as a fraction of the envelope.
 _MARKED = {"rejected": (-0.25, 0.6), "accepted": (0.9, 0.3)}
 
@@ -52,10 +42,10 @@ def mixture_density(x: float | FloatArray) -> FloatArray:
 @partial(jax.jit, static_argnames=("n", "dim"))
 def make_proposals(key: Array, n: int, dim: int) -> Proposal:
     """Independent proposals of figure 2.3 in each of some dimensions [draw]."""
-    proposal = normal(PROPOSAL_MEAN, PROPOSAL_SD)
+    proposal = sampling.normal(PROPOSAL_MEAN, PROPOSAL_SD)
     envelope = Envelope(
         lambda x: jnp.sum(OVERLAPPING.log_density(x)),
-        lambda key: draw_by_inversion(key, proposal, (dim,)),
+        lambda key: sampling.draw_by_inversion(key, proposal, (dim,)),
         lambda x: jnp.sum(proposal.log_density(x)),
         dim * math.log(BOUND),
     )
@@ -180,22 +170,22 @@ def box_muller_inverses(work: Work) -> Lines:
     """The inverse map, corrected and as printed."""
     uniforms = _points_away_from_the_edge()
     image = jax.jit(box_muller)(uniforms)
-    image, back = np.asarray(image), np.asarray(jax.jit(inverse_box_muller)(image))
+    image, back = np.asarray(image), np.asarray(jax.jit(sampling.inverse_box_muller)(image))
     printed = np.arctan(image[:, 0] / image[:, 1]) / (2.0 * math.pi)
     return {"corrected": largest_size(back - uniforms), "as printed": largest_size(printed - uniforms[:, 1])}
 
 
 def _points_away_from_the_edge() -> FloatArray:
-    return 0.01 + 0.98 * points_of_cube(1000, 2)
+    return 0.01 + 0.98 * measurements.points_of_cube(1000, 2)
 
 
 @TOPIC.claim("FN-DS-04")
 def skewed_draws(work: Work) -> Lines:
     """Draws by inversion of a skewed distribution."""
     skewed, n = generalised_logistic(SHAPE), work.replicates(100_000, 1000)
-    drawn = jax.jit(lambda key: draw_by_inversion(key, skewed, (n,)))(work.key("skewed"))
+    drawn = jax.jit(lambda key: sampling.draw_by_inversion(key, skewed, (n,)))(work.key("skewed"))
     levels = 1.0 - (1.0 + np.exp(np.asarray(drawn))) ** -SHAPE
-    return {"distance of the sample's law": distance_from_distribution(levels)}
+    return {"distance of the sample's law": measurements.distance_from_distribution(levels)}
 
 
 @TOPIC.claim("FN-DS-05")
@@ -203,7 +193,7 @@ def figure_acceptance(work: Work) -> Lines:
     """The bound and the acceptance of figure 2.3."""
     accepted = np.asarray(work.once(figure_proposals).accepted)
     return {
-        "largest target over proposal": highest_point(figure_ratio, np.linspace(-4.0, 4.0, 8001), 0.01)[1],
+        "largest target over proposal": measurements.highest_value(figure_ratio, _WIDE, 0.01),
         "acceptance rate": proportion_of(accepted),
     }
 
@@ -230,7 +220,7 @@ def acceptance_in_many_dimensions(work: Work) -> Lines:
 @TOPIC.claim("FN-DS-09")
 def covariance_roots(work: Work) -> Lines:
     """Square of the symmetric root of a covariance."""
-    half = normal_points(5, 5)
+    half = measurements.normal_points(5, 5)
     covariance = half @ half.T + np.eye(5)
     values, vectors = np.linalg.eigh(covariance)
     symmetric = (vectors * np.sqrt(values)) @ vectors.T
@@ -243,10 +233,8 @@ def grid_image(work: Work) -> Arrays:
     line = 0.0455 + 0.909 * np.arange(12) / 11
     grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
     along = {"first": np.arange(12), "second": np.arange(12), "axis": [1, 2]}
-    return {
-        "uniform": xr.DataArray(grid, along),
-        "normal": xr.DataArray(np.asarray(jax.jit(box_muller)(grid)), along),
-    }
+    normal_grid = np.asarray(jax.jit(box_muller)(grid))
+    return {"uniform": xr.DataArray(grid, along), "normal": xr.DataArray(normal_grid, along)}
 
 
 @TOPIC.figure("slides_inverse_cdf")
