@@ -51,8 +51,7 @@ class Configuration(NamedTuple):
     friction: float  # alpha
     correction: float  # beta, half the variance of gradient noise that is to be made up for
     variance: float  # of the noise that is added to the gradient
-    # whether the target is that of figure 2.2 rather than a standard normal one
-    correlated: bool = False
+    correlated: bool = False  # whether the target is that of figure 2.2 rather than a standard normal one
 
 
 def configurations(settings: Settings) -> dict[str, Configuration]:
@@ -87,20 +86,18 @@ def stationary_variance(
             f"got {product.max():g}"
         )
     noise = 2.0 * (friction - correction * step) * step + np.square(step) * variance
-    return np.asarray(
-        noise * (2.0 - friction) / (friction * product * (2.0 * (2.0 - friction) - product)), np.float64
-    )
+    below = friction * product * (2.0 * (2.0 - friction) - product)
+    return np.asarray(noise * (2.0 - friction) / below, np.float64)
 
 
 def run_dynamics(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs all chains; returns groups `statistics` and `curves`."""
     chains, batches = _chains(settings, context), _batch_chains(settings, context)
-    parts = [_variances(settings, chains), _growth(settings, chains), _figure_measures(settings, chains)]
+    parts = [_variances(settings, chains), _figure_measures(settings, chains)]
     parts += [_inflation(settings, context, batches), _naive_variances(settings, context)]
     lost = [part.draws["n_not_finite"].sum(dtype=int) for part in (chains, batches)]
-    parts.append(
-        xr.Dataset({"n_not_finite": ("part", lost)}, coords={"part": ["noisy gradients", "mini-batches"]})
-    )
+    names = {"part": ["noisy gradients", "mini-batches"]}
+    parts.append(xr.Dataset({"n_not_finite": ("part", lost)}, names))
     first = list(configurations(settings)).index("sgld")
     shown = chains.draws["x"][first : first + 2, 0, : settings.n_steps_shown]
     starts = np.broadcast_to(_FIGURE_START, (2, 1, 2))
@@ -170,27 +167,16 @@ def _chains(settings: Settings, context: RunContext) -> Chains:
 def _variances(settings: Settings, chains: Chains) -> xr.Dataset:
     """Mean square of all coordinates of each chain, whose target has mean 0, and the closed form."""
     named = {name: c for name, c in configurations(settings).items() if not c.correlated}
-    index = [list(configurations(settings)).index(name) for name in named]
+    index, each = [list(configurations(settings)).index(name) for name in named], named.values()
     kept = chains.draws["square"][index][:, :, int(_FORGOTTEN * settings.n_draws) :]
-    each = named.values()
     expected = [stationary_variance(c.step, c.friction, 1.0, c.variance, c.correction) for c in each]
     return xr.Dataset(
         {
             "variance": (("configuration", "chain"), kept.mean(axis=2)),
             "variance_expected": ("configuration", np.array(expected)),
-            "gradient_step_of": ("configuration", [c.step for c in named.values()]),
+            "gradient_step_of": ("configuration", [c.step for c in each]),
         },
         coords={"configuration": list(named), "chain": np.arange(settings.n_chains)},
-    )
-
-
-def _growth(settings: Settings, chains: Chains) -> xr.Dataset:
-    """Mean square in tenths of the chains with noisy gradients and friction."""
-    index, n = list(configurations(settings)).index("uncorrected"), settings.n_draws // 10
-    tenths = chains.draws["square"][index][:, : 10 * n].reshape(settings.n_chains, 10, n)
-    return xr.Dataset(
-        {"variance_by_time": (("chain", "tenth"), tenths.mean(axis=2))},
-        coords={"tenth": np.arange(10), "chain": np.arange(settings.n_chains)},
     )
 
 
@@ -293,12 +279,13 @@ def _batch_chains(settings: Settings, context: RunContext) -> Chains:
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
         return build(parameters).init(jnp.full(1, _TRUE_MEAN), key=key)
 
+    def record(state: Any, info: Any) -> dict[str, Array]:
+        return {"x": state.position[0], "n_not_finite": info.n_not_finite}
+
     return run_chains(
         context,
         ("mini-batches",),
-        Sampler(
-            build, initial, lambda state, info: {"x": state.position[0], "n_not_finite": info.n_not_finite}
-        ),
+        Sampler(build, initial, record),
         n_draws=settings.n_batch_draws,
         n_chains=settings.n_chains,
         sweep={"n_rows": settings.batch_rows},

@@ -66,8 +66,7 @@ class Stage(NamedTuple):
     chunk: FloatArray  # rows, powers in the last column [_N_ROWS, column]; the first n_valid count
     n_valid: int  # of the chunk
     distribution: ConjugateDistribution  # targets of the stage
-    # number of rows that are in wholly after the stage; 0 where a chunk is still on its way
-    prefix: int
+    prefix: int  # number of rows that are in wholly after the stage; 0 where a chunk is still on its way
 
 
 def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:

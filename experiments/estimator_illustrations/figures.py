@@ -50,35 +50,24 @@ def exploring(tables: Tables) -> Figure:
     right.plot(*states.T, color=_RED, linestyle="none", marker="o", markersize=3.5)
     left.set_ylabel("$x_2$")
     setting = partial(tables.setting, case="kernels")
-    return footer(
-        figure,
-        tables,
-        f"{setting('n_evaluations_shown')} evaluations of one chain; numbers are means of {setting('n_chains')} "
-        f"chains of {setting('n_draws')} evaluations",
-    )
+    means = f"numbers are means of {setting('n_chains')} chains of {setting('n_draws')} evaluations"
+    return footer(figure, tables, f"{setting('n_evaluations_shown')} evaluations of one chain", means)
 
 
 def noisy_gradients(tables: Tables) -> Figure:
     """Figure 2.2."""
     figure, axes = page(4.3, 1, 2, sharex=True, sharey=True)
-    looks = {
-        "sgld": (_BLUE, "stochastic-gradient Langevin dynamics"),
-        "sghmc": (_RED, "stochastic-gradient HMC"),
-    }
+    titles = {"sgld": "stochastic-gradient Langevin dynamics", "sghmc": "stochastic-gradient HMC"}
     paths = tables.array("gradient_path", "dynamics", "step_number", "axis")
-    labels = [_numbers(tables, _OF_GRADIENT_STEPS, dynamics=name) for name in looks]
-    for axis, label, (name, (colour, title)) in zip(axes, labels, looks.items(), strict=True):
-        path = paths.sel(dynamics=name).values
+    for axis, colour, (name, title) in zip(axes, (_BLUE, _RED), titles.items(), strict=True):
+        path, label = paths.sel(dynamics=name).values, _numbers(tables, _OF_GRADIENT_STEPS, dynamics=name)
         _plane(axis, tables, np.abs(paths.values).max(), path[0], title, label)
         axis.plot(*path.T, color=colour, linewidth=0.6)
     axes[0].set_ylabel("$x_2$")
     setting = partial(tables.setting, case="kernels")
-    return footer(
-        figure,
-        tables,
-        f"{setting('n_steps_shown')} steps of one chain; lengths of as many steps, and times, are means of "
-        f"{setting('n_chains')} chains of {setting('n_draws')} steps, times along (1, 1)",
-    )
+    chains = f"{setting('n_chains')} chains of {setting('n_draws')} steps, times along (1, 1)"
+    means = f"lengths of as many steps, and times, are means of {chains}"
+    return footer(figure, tables, f"{setting('n_steps_shown')} steps of one chain", means)
 
 
 def gaussian_example(tables: Tables) -> Figure:
@@ -139,13 +128,13 @@ def inflation(tables: Tables) -> Figure:
     figure, (left, right) = page(2.9, 1, 2)
     variances = tables.rows("configuration_chain", "variance").merge(tables["configuration"])
     exact = variances[variances["configuration"].str.startswith("step")]
+    look: dict[str, Any] = {"errorbar": ("se", 2), "err_style": "bars", "legend": False}
+    look |= {"color": _BLUE, "marker": "o", "markersize": 5.0, "linestyle": "none"}
     for axis, chains, x, y, formula in (
         (left, exact, "gradient_step_of", "variance", "eta"),
         (right, tables.rows("n_rows_chain", "inflation"), "n_rows", "inflation", "n"),
     ):
-        bars: dict[str, Any] = {"errorbar": ("se", 2), "err_style": "bars", "legend": False}
-        look: dict[str, Any] = {"color": _BLUE, "marker": "o", "markersize": 5.0, "linestyle": "none"}
-        sns.lineplot(chains, x=x, y=y, label="measured", ax=axis, **bars, **look)
+        sns.lineplot(chains, x=x, y=y, label="measured", ax=axis, **look)
         curve = tables.array(f"{y}_curve", formula)
         axis.plot(curve[formula], curve, color=_RED, linestyle="--", label="closed form")
         axis.axhline(1.0, color=_REFERENCE, linewidth=0.7, linestyle=":")
@@ -175,9 +164,7 @@ def _numbers(tables: Tables, texts: dict[str, str], **wanted: str) -> str:
     return "\n".join(["$x_1$", *means])
 
 
-def _plane(
-    axis: Axes, tables: Tables, reach: float, start: FloatArray, title: str, horizontal_label: str
-) -> None:
+def _plane(axis: Axes, tables: Tables, reach: float, start: FloatArray, title: str, xlabel: str) -> None:
     """Contours of the correlated target at one, two and three standard deviations, on a square that holds all paths."""
     rho = tables.setting("correlation", case="kernels")
     limit = max(_PLANE, reach + 0.2)
@@ -186,7 +173,7 @@ def _plane(
     square = (x**2 - 2.0 * rho * x * y + y**2) / (1.0 - rho**2)
     axis.contour(x, y, square, levels=[1.0, 4.0, 9.0], colors=_REFERENCE, linewidths=0.7)
     axis.set_aspect("equal")
-    axis.set(xlim=(-limit, limit), ylim=(-limit, limit), title=title, xlabel=horizontal_label)
+    axis.set(xlim=(-limit, limit), ylim=(-limit, limit), title=title, xlabel=xlabel)
     axis.plot(*start, color="black", marker="x", markersize=6.0, linestyle="none", zorder=5)
 
 

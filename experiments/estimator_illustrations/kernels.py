@@ -167,12 +167,10 @@ def run_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         {name: (("method", "chain"), np.stack([m[name] for m in measured])) for name in measured[0]},
         coords={"method": list(evaluations), "chain": np.arange(settings.n_chains)},
     )
-    times = [
-        _convergence(
-            rho, kernel, evaluations[method], stream(context.seed, context.study, "convergence", method)
-        )
-        for method, kernel in (("random_walk", walk), ("hmc", hamiltonian))
-    ]
+    times = []
+    for method, kernel in (("random_walk", walk), ("hmc", hamiltonian)):
+        key = stream(context.seed, context.study, "convergence", method)
+        times.append(_convergence(rho, kernel, evaluations[method], key))
     statistics["convergence_updates"] = ("method", "group"), np.stack(times)
     per_update = xr.DataArray(list(evaluations.values()), dims="method")
     statistics["convergence_time"] = statistics["convergence_updates"] * per_update
@@ -252,12 +250,13 @@ def _chains(
     record: Callable[[Any, Any], dict[str, Array]],
     n_draws: int,
 ) -> Chains:
+    def initial(key: Array, parameters: Any) -> Any:
+        return kernel.init(jnp.array(_START), key=key)
+
     return run_chains(
         context,
         (name,),
-        Sampler(
-            lambda parameters: kernel, lambda key, parameters: kernel.init(jnp.array(_START), key=key), record
-        ),
+        Sampler(lambda parameters: kernel, initial, record),
         n_draws=n_draws,
         n_chains=settings.n_chains,
         sweep={"target": [0.0]},

@@ -12,9 +12,7 @@ class Settings(CaseSettings):
     design: str = setting("kernels", "what is run", ("kernels", "evidence"))
     correlation: float = setting(0.9, "in the target of figures 2.1, 2.2 (design kernels)", (-0.999, 0.999))
     n_evaluations_shown: int = setting(200, "evaluations of a drawn chain (design kernels)", (10, 10_000))
-    random_walk_scale: float = setting(
-        0.2, "standard deviation of the random walk's proposal (design kernels)", (1e-6, 100.0)
-    )
+    random_walk_scale: float = setting(0.2, "sd of the random walk's proposal (kernels)", (1e-6, 100.0))
     leapfrog_step: float = setting(0.15, "leapfrog step (design kernels)", (1e-6, 100.0))
     n_leapfrog: int = setting(10, "leapfrog steps of an update (design kernels)", (1, 1000))
     n_steps_shown: int = setting(500, "steps of a chain drawn in figure 2.2 (design kernels)", (10, 100_000))
@@ -25,9 +23,7 @@ class Settings(CaseSettings):
         [4.0, 400.0], "variances of the gradient's noise in naive HMC (design kernels)", (0.0, 1e6)
     )
     batch_rows: list[int] = setting(
-        [200, 2000, 20_000, 200_000],
-        "numbers of rows that mini-batches are drawn from (design kernels)",
-        (10, 10_000_000),
+        [200, 2000, 20_000, 200_000], "rows that mini-batches are drawn from (kernels)", (10, 10_000_000)
     )
     n_batch_draws: int = setting(2000, "steps of chains with mini-batches (kernels)", (100, 100_000_000))
     n_samples: int = setting(10, "prior or posterior draws of one estimate (design evidence)", (1, 1000))
@@ -43,14 +39,10 @@ class Settings(CaseSettings):
         ("ais", "stream", "sir", "adaptive", "finely_adaptive"),
     )
     n_live: list[int] = setting(
-        [2, 10, 50, 200],
-        "live points of nested sampling, none to leave it out (design evidence)",
-        (2, 10_000),
+        [2, 10, 50, 200], "live points of nested sampling, none to leave it out (evidence)", (2, 10_000)
     )
     nested_metropolis: bool = setting(True, "whether nested sampling rejects moves (design evidence)")
-    n_nested_runs: int = setting(
-        64, "runs of nested sampling for each number of live points (design evidence)", (5, None)
-    )
+    n_nested_runs: int = setting(64, "nested sampling runs at each number of live points", (5, None))
 
 
 def check(settings: Settings) -> None:
@@ -62,13 +54,9 @@ def check(settings: Settings) -> None:
         if not values and name != "n_live":
             raise SettingsError(f"{name} must hold one value at least")
     if settings.n_evaluations_shown < 2 * settings.n_leapfrog:
-        raise SettingsError(
-            "n_evaluations_shown must be at least two updates, 2 n_leapfrog = "
-            f"{2 * settings.n_leapfrog}, got {settings.n_evaluations_shown}"
-        )
+        updates = f"at least two updates, 2 n_leapfrog = {2 * settings.n_leapfrog}"
+        raise SettingsError(f"n_evaluations_shown must be {updates}, got {settings.n_evaluations_shown}")
     least = max(settings.n_steps_shown, settings.n_evaluations_shown, 100 * settings.n_leapfrog)
     if settings.n_draws < least:
-        raise SettingsError(
-            f"n_draws must be at least {least}, the largest of n_steps_shown, n_evaluations_shown and "
-            f"100 n_leapfrog, got {settings.n_draws}"
-        )
+        of = "the largest of n_steps_shown, n_evaluations_shown and 100 n_leapfrog"
+        raise SettingsError(f"n_draws must be at least {least}, {of}, got {settings.n_draws}")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.simple_evidence import harmonic_mean, log_reciprocal, prior_average
+from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.numerics.array_types import FloatArray
@@ -17,8 +17,6 @@ from experiments.streaming_evidence.model import rows
 
 _N_ROWS = 100
 _N_BATCHES = 20  # Replicates are made in this many batches, over which errors are taken
-_TOP_FRACTION = 1e-3
-_BLOCK = 1000
 # The source's data are a hundred draws from N(2, 1); the decimal order of their evidence is printed.
 _TRUE_MEAN, _PRINTED_ORDER = 2.0, -64.0
 _AXIS = np.linspace(-3.0, 4.0, 701)
@@ -55,6 +53,9 @@ def excess_probabilities(log_ratios: FloatArray) -> tuple[str, FloatArray]:
     return "excess", np.array([np.mean(log_ratios >= excess) for excess in _EXCESSES])
 
 
+_Found = tuple[FloatArray, dict[str, tuple[Any, ...]]]  # all estimates, and measures of them
+
+
 def _generators(
     settings: Settings, context: RunContext, name: str
 ) -> Iterator[tuple[np.random.Generator, tuple[int, int]]]:
@@ -63,9 +64,7 @@ def _generators(
         yield generator(context.seed, context.study, name, batch), shape
 
 
-def _prior_measures(
-    settings: Settings, context: RunContext, model: GaussianMean
-) -> tuple[FloatArray, dict[str, tuple[Any, ...]]]:
+def _prior_measures(settings: Settings, context: RunContext, model: GaussianMean) -> _Found:
     batches = [
         prior_average(model.log_likelihood(rng.standard_normal(shape))) - model.log_evidence
         for rng, shape in _generators(settings, context, "prior")
@@ -80,9 +79,7 @@ def _prior_measures(
     return everything, _over_batches(batches, functions) | {"prior_excess": excess_probabilities(everything)}
 
 
-def _harmonic_measures(
-    settings: Settings, context: RunContext, model: GaussianMean
-) -> tuple[FloatArray, dict[str, tuple[Any, ...]]]:
+def _harmonic_measures(settings: Settings, context: RunContext, model: GaussianMean) -> _Found:
     draws = (model.draw(rng, shape) for rng, shape in _generators(settings, context, "harmonic"))
     likelihoods = [model.log_likelihood(mu) for mu in draws]
     batches = [harmonic_mean(values) - model.log_evidence for values in likelihoods]
@@ -91,26 +88,16 @@ def _harmonic_measures(
         "harmonic_median_decades": lambda b: np.median(b) / np.log(10.0),
         "harmonic_over_hundred": lambda b: np.mean(b >= np.log(100.0)),
     }
-    reciprocals = [_reciprocal_measures((values - model.log_evidence).ravel()) for values in likelihoods]
+    # Evidence over likelihood at posterior draws, whose mean is ideally 1.
+    reciprocals = [np.exp(-(values - model.log_evidence).ravel()).mean() for values in likelihoods]
     bound = (model.log_largest_likelihood - model.log_evidence) / np.log(10.0)
-    names = ("reciprocal_top_share", "reciprocal_mean", "reciprocal_mean_few")
     found = _over_batches(batches, functions) | {
         "harmonic_largest_decades": ((), everything.max() / np.log(10.0), {"units": "decades"}),
         "harmonic_bound_decades": ((), bound, {"units": "decades"}),
-        **{name: ("batch", values) for name, values in zip(names, np.array(reciprocals).T, strict=True)},
+        "reciprocal_mean": ("batch", reciprocals),
         "n_reciprocals": ((), sum(values.size for values in likelihoods), {"units": "draws"}),
     }
     return everything, found
-
-
-def _reciprocal_measures(log_ratios: FloatArray) -> tuple[float, float, float]:
-    """Evidence over likelihood at posterior draws: fraction of the largest, mean (ideally 1), median of means."""
-    reciprocals = np.exp(-log_ratios)
-    n_top = max(1, int(_TOP_FRACTION * reciprocals.size))
-    top = np.partition(reciprocals, reciprocals.size - n_top)[-n_top:]
-    n_blocks = reciprocals.size // _BLOCK
-    blocks = np.exp(log_reciprocal(log_ratios[: n_blocks * _BLOCK].reshape(n_blocks, _BLOCK)))
-    return float(top.sum() / reciprocals.sum()), float(reciprocals.mean()), float(np.median(blocks))
 
 
 _MEASURES = {"prior": _prior_measures, "harmonic": _harmonic_measures}

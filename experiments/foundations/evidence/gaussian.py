@@ -20,18 +20,13 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.schedules import linear_schedule
 from auxmc_pipeline.measuring import mean, proportion_of, quantile
 from experiments.boltzmann.model.enumeration import sign_table
-from experiments.estimator_illustrations.model import (
-    FOUR_OBSERVATIONS,
-    HUNDRED_OBSERVATIONS,
-    LogEvidenceDistribution,
-    limit_ladder,
-)
+from experiments.estimator_illustrations import model as gaussian_mean
 from experiments.foundations.models.machines import log_weights, three_units
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
 
-_MODEL, _LOG_EVIDENCE = HUNDRED_OBSERVATIONS, LogEvidenceDistribution(100, 2.0)
+_MODEL, _LOG_EVIDENCE = gaussian_mean.HUNDRED_OBSERVATIONS, gaussian_mean.LogEvidenceDistribution(100, 2.0)
 _DECADE = math.log(10.0)
 _N_SAMPLES = 10
 _BLOCK = 100_000
@@ -58,9 +53,8 @@ def entropy_bound(work: Work) -> Lines:
     shrunk = Polynomial([math.sqrt(n) * true_mean, 1.0]) ** 2 / (n + 1.0) + math.log(n + 1.0)
     z, below = np.linspace(-9.0, 9.0, 18_001), stats.chi2(n - 1).cdf
     ends = [n - z**2 + 2.0 * side * _DECADE for side in (-1.0, 1.0)]
-    above, typical = (
-        stats.norm.pdf(z) @ (below(end) - below(ends[0])) for end in (np.clip(n - shrunk(z), *ends), ends[1])
-    )
+    tops = (np.clip(n - shrunk(z), *ends), ends[1])
+    above, typical = (stats.norm.pdf(z) @ (below(top) - below(ends[0])) for top in tops)
     low, high = np.sort((Polynomial([0.0, 0.0, 1.0]) - shrunk).roots())
     return {
         "as printed": 1.0 - _LOG_EVIDENCE.cdf(bound),
@@ -89,9 +83,7 @@ def underflow(work: Work) -> Lines:
     return {"as printed, single precision": largest == 0.0, "as printed, double precision": one**_N_SAMPLES}
 
 
-@TOPIC.claim(
-    "FN-EV-06", numbers=["largest likelihood over evidence", "data sets whose bound is a hundred or more"]
-)
+@TOPIC.claim("FN-EV-06", ["largest likelihood over evidence", "data sets whose bound is a hundred or more"])
 def harmonic(work: Work) -> Lines:
     """Harmonic means have a hard bound."""
     largest = math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence)
@@ -129,7 +121,7 @@ def reciprocal_identity(work: Work) -> Lines:
 @TOPIC.claim("FN-EV-14", numbers=["largest likelihood over evidence"])
 def small_fixture(work: Work) -> Lines:
     """Four observations."""
-    model = FOUR_OBSERVATIONS
+    model = gaussian_mean.FOUR_OBSERVATIONS
     return {"largest likelihood over evidence": math.exp(model.log_largest_likelihood - model.log_evidence)}
 
 
@@ -201,8 +193,9 @@ def bounds_curves(work: Work) -> Arrays:
     simulated = np.array(list(sides)).swapaxes(1, 2)
     fine = np.unique(np.round(np.geomspace(1.0, 1000.0, 60)).astype(int))
     moments = [_MODEL.annealed_moments(linear_schedule(int(steps))) for steps in fine]
-    exact = np.array([[m.forward_mean for m in moments], [-m.reverse_mean for m in moments]])
-    limits = [limit_ladder(lambda b: float(_MODEL.log_normaliser(b)), kept) for kept in _FRACTIONS]
+    exact = np.array([[lower for lower, _ in moments], [-upper for _, upper in moments]])
+    limit = partial(gaussian_mean.limit_ladder, lambda b: float(_MODEL.log_normaliser(b)))
+    limits = [limit(kept) for kept in _FRACTIONS]
     # A row for each ladder, NaN past its end.
     padded = np.array(list(itertools.zip_longest(*limits, *_particle_ladders(work), fillvalue=np.nan))).T
     side, nats = {"side": ["lower", "upper"]}, {"units": "nats"}

@@ -211,12 +211,11 @@ def test_draws_and_weights_use_the_inverse_temperatures_of_their_steps():
         exact = sign * (0.3 * model.log_likelihood(draws[0]) + 0.7 * model.log_likelihood(draws[1]))
         found = model.annealed_log_weights(np.random.default_rng(1), ladder, 5, reverse=reverse)
         np.testing.assert_allclose(found, exact, rtol=1e-13)
-    means, variances = model.log_likelihood_moments(ladder)
+    means, _ = model.log_likelihood_moments(ladder)
     steps = np.array([0.3, 0.7])
-    forward = steps @ means[:2], np.square(steps) @ variances[:2]
-    reverse = -steps @ means[1:], np.square(steps) @ variances[1:]
-    assert model.annealed_moments(ladder) == pytest.approx((*forward, *reverse), rel=1e-13)
-    assert forward[0] < model.log_evidence < -reverse[0]
+    forward, reverse = steps @ means[:2], -steps @ means[1:]
+    assert model.annealed_moments(ladder) == pytest.approx((forward, reverse), rel=1e-13)
+    assert forward < model.log_evidence < -reverse
 
 
 def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics():
