@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -31,15 +32,7 @@ from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
 from auxmc_pipeline.tolerances import gain
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
 from experiments.lotka_volterra.model.data import GENERATING_RATES, published_data, read_populations
-from experiments.lotka_volterra.settings import (
-    COORDINATES,
-    FALLING_TOLERANCES,
-    FIGURE_ROWS,
-    ROWS,
-    SPARSE_CASES,
-    SPARSE_METHODS,
-    TOLERANCES,
-)
+from experiments.lotka_volterra.settings import COORDINATES, FIGURE_ROWS, ROWS, SPARSE_CASES, SPARSE_METHODS
 
 LOG_GENERATING = np.log(GENERATING_RATES)
 FALLING = {  # of figure `fig_riemannian`, given fewer data, with the columns of their rows
@@ -88,20 +81,14 @@ def printed_difference(tables: Tables) -> Measurement:
     """IM-LV-01: the same for the printed scheme; no run enters it."""
     del tables
     published = read_populations(Path(__file__).with_name("published_data.csv"))
-    return exact(
-        np.abs(published_data("text") - published).max(), "predators see the prey of the step before"
-    )
+    difference = np.abs(published_data("text") - published).max()
+    return exact(difference, "predators see the prey of the step before")
 
 
 def rejected(tables: Tables, reading: str) -> Measurement:
     """IM-LV-02: accepted prior draws on all data per 1e6."""
-    (count,) = tables.values(
-        "rejection_accepted_all",
-        "rejection_tolerance_all_reading",
-        case="failures",
-        rejection_tolerance_all=1000.0,
-        reading=reading,
-    )
+    where: dict[str, Any] = {"case": "failures", "rejection_tolerance_all": 1000.0, "reading": reading}
+    (count,) = tables.values("rejection_accepted_all", "rejection_tolerance_all_reading", **where)
     n_draws = tables.value("rejection_draws_all", case="failures")
     return proportion(count / n_draws, n_draws, f"{count:.0f} of {n_draws:.3g} draws") * 1e6
 
@@ -133,9 +120,8 @@ def stuck_chains(
     """A quantity of pseudo-marginal chains on all data, as a row a chain and a column a scale; their length."""
     where: dict[str, Any] = {"case": case, "method": method, "tolerance": tolerance}
     rows = tables.rows("chain", quantity, **where)
-    return rows.pivot_table(index="chain", columns="step_size", values=quantity), tables.value(
-        "n_iterations", **where
-    )
+    found = rows.pivot_table(index="chain", columns="step_size", values=quantity)
+    return found, tables.value("n_iterations", **where)
 
 
 def accepted(tables: Tables, case: str) -> Measurement:
@@ -158,18 +144,15 @@ def standing_chains(tables: Tables, method: str, tolerance: float) -> Measuremen
 
 def finite_paths(tables: Tables) -> Measurement:
     """IM-LV-22, the prior."""
-    note = "prior paths finite after all steps, scheme code"
-    fraction, n_draws = (
-        tables.value(name, case="failures") for name in ("finite_prior_fraction", "rejection_draws_all")
-    )
-    return proportion(fraction, n_draws, note)
+    fraction = tables.value("finite_prior_fraction", case="failures")
+    n_draws = tables.value("rejection_draws_all", case="failures")
+    return proportion(fraction, n_draws, "prior paths finite after all steps, scheme code")
 
 
 def plausible_paths_under(tables: Tables, prior_mean: float) -> Measurement:
     """IM-LV-22: finite paths under larger rates over paths within the limit, a bound of the ratio of plausible ones."""
-    (count,) = tables.values(
-        "finite_prior_paths_by_mean", "larger_prior_mean", case="failures", larger_prior_mean=prior_mean
-    )
+    where: dict[str, Any] = {"case": "failures", "larger_prior_mean": prior_mean}
+    (count,) = tables.values("finite_prior_paths_by_mean", "larger_prior_mean", **where)
     n_draws = tables.value("rejection_draws_all", case="failures")
     n_kept = tables.value("summary_scale_draws", case="failures")
     n_prior = tables.setting("n_normalisation", case="failures")
@@ -200,8 +183,8 @@ def sets_that_agree(tables: Tables, row: str, most: float, n_chains: int = _PUBL
 
 def acceptance(tables: Tables) -> Measurement:
     """IM-LV-20."""
-    note = "over proposals, integration errors counted as rejections"
-    return mean(by_chain(tables, "acceptance", "all"), note)
+    rates = by_chain(tables, "acceptance", "all")
+    return mean(rates, "over proposals, integration errors counted as rejections")
 
 
 def warm_up(tables: Tables, row: str) -> Measurement:
@@ -228,12 +211,8 @@ def residual(tables: Tables, row: str) -> Measurement:
 
 def step_ratio(tables: Tables) -> Measurement:
     """IM-ALG-06: largest step of constrained HMC over that of HMC at which most proposals are still accepted."""
-    above, below = (
-        usable_step(
-            tables.array("acceptance", "step_size", "chain", table="chain", case="step_sizes", method=method)
-        )
-        for method in ("chmc_all", "hmc_gaussian")
-    )
+    rates = partial(tables.array, "acceptance", "step_size", "chain", table="chain", case="step_sizes")
+    above, below = (usable_step(rates(method=method)) for method in ("chmc_all", "hmc_gaussian"))
     note = f"steps {above.value:.3g} and {below.value:.3g} at acceptance rate {USABLE_ACCEPT_RATE:g}"
     return (above / below).noted(note)
 
@@ -296,10 +275,9 @@ def with_scales(tables: Tables, statistic: Callable[..., Measurement], **about: 
     """
     found, wider = (statistic(tables, row, **about) for row in ("pm_normalised", "pm_wider"))
     slope = (wider.value - found.value) / math.log(ROWS["pm_wider"].tolerance)
-    try:
+    spread = math.nan
+    with suppress(MissingData):
         spread = spread_of_scales(tables)
-    except MissingData:
-        spread = math.nan
     moved = slope * spread
     note = f"other scales of the summaries as a tolerance off by {100.0 * spread:.2g} %, which moves it by {moved:.2g}"
     return found._replace(error=math.hypot(found.error, math.sqrt(2.0) * moved), note=note)
@@ -403,17 +381,14 @@ def of_widths(tables: Tables, statistic: Callable[..., float | np.floating], *fi
 
 def listed_by_row(found: dict[str, FloatArray]) -> str:
     """Numbers of rows for a note."""
-    return "; ".join(
-        f"{ROWS[row].label} {', '.join(f'{value:.2f}' for value in values)}" for row, values in found.items()
-    )
+    numbers = {ROWS[row].label: ", ".join(f"{value:.2f}" for value in found[row]) for row in found}
+    return "; ".join(f"{label} {listed}" for label, listed in numbers.items())
 
 
 def wider_than_exact(tables: Tables) -> Measurement:
     """IM-LV-13: of the four methods the smallest mean over rates of the log ratio to the exact sd."""
-    exact_sds = exact_moment(tables, "sd")
-    return of_widths(
-        tables, lambda *chains: min(np.mean(np.log(typical_sds(one) / exact_sds)) for one in chains)
-    )
+    sds = exact_moment(tables, "sd")
+    return of_widths(tables, lambda *chains: min(np.mean(np.log(typical_sds(one) / sds)) for one in chains))
 
 
 def ball_100_widest(tables: Tables) -> Measurement:
@@ -479,7 +454,7 @@ def efficiency(tables: Tables, row: str, rate: int) -> Measurement:
 
 
 def smallest_ratio(
-    tables: Tables, unit: str, row: str, others: tuple[str, ...], rate: int | None = None
+    tables: Tables, row: str, others: tuple[str, ...], unit: str = "second", rate: int | None = None
 ) -> Measurement:
     """IM-LV-17 to 19: smallest ratio of effective samples per second or run to other rows, of a rate or the mean."""
 
@@ -561,10 +536,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "ball 100, from the posterior": partial(accepted, case="failures"),
     },
     "IM-LV-04": {
-        "ball 1000": partial(standing_chains, method="pm_ball", tolerance=1000.0),
-        "ball 1000, squared distance": partial(
-            standing_chains, method="pm_ball", tolerance=TOLERANCES["pm_ball"][0]
-        ),
+        name: partial(standing_chains, method="pm_ball", tolerance=tolerance)
+        for name, tolerance in (("ball 1000", 1000.0), ("ball 1000, squared distance", math.sqrt(1000.0)))
     },
     "IM-LV-05": {
         f"Gaussian {tolerance:g}": partial(standing_chains, method="pm_gaussian", tolerance=tolerance)
@@ -608,8 +581,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
             ROWS[row].label: partial(sets_that_agree, row=row, most=most)
             for row, most in zip(_ABC_ROWS, _PRINTED_FACTORS, strict=True)
         },
-        "chains of HMC that never move": lambda tables: proportion_of(
-            by_chain(tables, "acceptance", first_run(tables, "hmc_more", "hmc")) == 0.0
+        "chains of HMC that never move": lambda t: proportion_of(
+            by_chain(t, "acceptance", first_run(t, "hmc_more", "hmc")) == 0.0
         ),
     },
     "IM-LV-12": {**by_coordinate("{}", sd_ratio), "largest": largest_sd_ratio},
@@ -631,21 +604,14 @@ MEASURE: dict[str, dict[str, Measure]] = {
             for i, name in enumerate(COORDINATES)
         },
         **{
-            f"all over {ROWS[row].label}, {name}": partial(
-                smallest_ratio, unit="second", row="all", others=(row,), rate=i
-            )
+            f"all over {ROWS[row].label}, {name}": partial(smallest_ratio, row="all", others=(row,), rate=i)
             for row in FIGURE_ROWS[1:]
             for i, name in enumerate(COORDINATES)
         },
     },
     "IM-LV-18": {
-        **{
-            f"all over summaries{label}": partial(smallest_ratio, unit=unit, row="all", others=("summaries",))
-            for unit, label in _UNITS
-        },
-        "all over summaries, dense": partial(
-            smallest_ratio, unit="second", row="all_dense", others=("summaries",)
-        ),
+        f"all over summaries{label}": partial(smallest_ratio, unit=unit, row=row, others=("summaries",))
+        for unit, label, row in (*((*unit, "all") for unit in _UNITS), ("second", ", dense", "all_dense"))
     },
     "IM-LV-19": {
         f"{name}{label}": partial(smallest_ratio, unit=unit, row=row, others=others)
@@ -680,7 +646,7 @@ NUMBERS: dict[str, Measure] = {
             gain, by="coordinate", tolerance=tolerance, above=FALLING["Riemannian HMC"], below=FALLING[rival]
         )
         for rival in ("ABC HMC", "constrained HMC")
-        for tolerance in (FALLING_TOLERANCES[0], FALLING_TOLERANCES[-1])
+        for tolerance in (0.4, 10.0)
     },
     **{
         f"distance from figure 4.10 at tolerance {tolerance}": partial(distance_from_drawn, row=row)
@@ -691,16 +657,12 @@ NUMBERS: dict[str, Measure] = {
         for scheme in ("code", "text")
     },
     **{
-        f"move of means, M={steps} to {2 * steps}": partial(
-            distance_of_means, one=(steps, "code"), other=(2 * steps, "code")
-        )
-        for steps in (1, 2, 4)
+        f"move of means, M={m} to {2 * m}": partial(distance_of_means, one=(m, "code"), other=(2 * m, "code"))
+        for m in (1, 2, 4)
     },
     **{
-        f"distance of schemes, M={steps}": partial(
-            distance_of_means, one=(steps, "text"), other=(steps, "code")
-        )
-        for steps in (1, 8)
+        f"distance of schemes, M={m}": partial(distance_of_means, one=(m, "text"), other=(m, "code"))
+        for m in (1, 8)
     },
     "remaining efficiency, M=8": partial(remaining_efficiency, steps=8),
 }

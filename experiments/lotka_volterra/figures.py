@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,10 +59,9 @@ def data_series(tables: Tables) -> Figure:
     figure, axis = page(2.4, width=0.75 * PAGE_WIDTH_IN)
     series = tables.rows("step", case="constrained")
     for population, colour, marker in (("prey", "#0072B2", "o"), ("predators", "#D55E00", "s")):
-        look = {"color": colour, "marker": marker, "markeredgewidth": None, "markeredgecolor": None}
-        sns.lineplot(
-            series, x="step", y=f"data_{population}", label=population, ax=axis, legend=False, **look
-        )
+        look: dict[str, Any] = {"color": colour, "marker": marker, "label": population, "legend": False}
+        look |= dict.fromkeys(("markeredgewidth", "markeredgecolor"))
+        sns.lineplot(series, x="step", y=f"data_{population}", ax=axis, **look)
     axis.set(xlabel="step", ylabel="population", xlim=(-0.5, None), ylim=(0.0, None))
     figure.legend(loc="outside right upper")
     return footer(figure, tables, "published data, step 0 is the initial state")
@@ -108,9 +108,8 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
             axis.tick_params(labelbottom=axis is axes[-1])
         axes[-1].set_xlabel(_SYMBOLS[rate])
     for axis, row in zip(grid[:, 0], rows, strict=True):
-        axis.set_ylabel(
-            ROWS[row].label.replace(" (", "\n(").replace("ABC, ", "ABC,\n").replace("d, ", "d,\n")
-        )
+        label = ROWS[row].label
+        axis.set_ylabel(label.replace(" (", "\n(").replace("ABC, ", "ABC,\n").replace("d, ", "d,\n"))
     handles = [
         Patch(facecolor="#777777", alpha=0.5, label="kept iterations, all chains"),
         Line2D([], [], color=_EXACT, label="exact posterior, all data"),
@@ -176,8 +175,7 @@ def _exact_density(tables: Tables, rate: int, scheme: str) -> _Density | None:
     where = {"case": "constrained", "coordinate": COORDINATES[rate], "scheme": scheme}
     with suppress(MissingData):
         exact = tables.rows("coordinate_point", "exact_place", **where)
-        places, density = (exact[f"exact_{name}"].to_numpy() for name in ("place", "density"))
-        return places, density
+        return exact["exact_place"].to_numpy(), exact["exact_density"].to_numpy()
     return None
 
 
@@ -186,12 +184,11 @@ def efficiency(tables: Tables) -> Figure:
     figure, axis = page(2.9)
     published = PublishedMarks("lotka_volterra", tables)
     colours = {ROWS[row].label: _COLOURS[row] for row in FIGURE_ROWS}
-    chains = available(
-        lambda row: tables.rows("chain_coordinate", "ess_per_second", **ROWS[row].where()), FIGURE_ROWS
-    )
+    read = partial(tables.rows, "chain_coordinate", "ess_per_second")
+    chains = available(lambda row: read(**ROWS[row].where()), FIGURE_ROWS)
     bars = pd.concat([rows.assign(label=ROWS[row].label) for row, rows in chains.items()])
-    bars = bars.rename(columns={"ess_per_second": "value"})
-    bars = bars.assign(rate=bars["coordinate"].map(dict(zip(COORDINATES, _SYMBOLS, strict=True))))
+    rates = bars["coordinate"].map(dict(zip(COORDINATES, _SYMBOLS, strict=True)))
+    bars = bars.rename(columns={"ess_per_second": "value"}).assign(rate=rates)
     drawn = mean_bars(axis, bars, "rate", "label", colours)
     axis.set(yscale="log", xlabel="", ylabel="ESS per second (1/s)")
     for index, label in enumerate(drawn):
@@ -207,7 +204,7 @@ def schemes(tables: Tables) -> Figure:
     """Exact posteriors and constrained HMC under both discretisations."""
     figure, axes = page(2.1, 1, 4)
     for rate, axis in enumerate(axes):
-        for scheme, colour, style in (("code", _EXACT, "-"), ("text", _TEXT, "--")):
+        for (scheme, colour), style in zip(_SCHEME_COLOURS.items(), ("-", "--"), strict=True):
             if (exact := _exact_density(tables, rate, scheme)) is not None:
                 axis.plot(*exact, color=colour, linestyle=style)
             with suppress(MissingData):
@@ -223,9 +220,8 @@ def schemes(tables: Tables) -> Figure:
         Line2D([], [], color=_GENERATING, linestyle=":", label="generating value"),
     ]
     figure.legend(handles=handles, loc="outside upper right", ncols=3)
-    return footer(
-        figure, tables, "lines: exact", "shaded: constrained HMC given all data, of the schemes that were run"
-    )
+    shaded = "shaded: constrained HMC given all data, of the schemes that were run"
+    return footer(figure, tables, "lines: exact", shaded)
 
 
 def riemannian(tables: Tables) -> Figure:

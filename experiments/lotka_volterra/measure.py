@@ -98,9 +98,8 @@ def chain_statistics(
     if 2 < draws.sizes["chain"] <= _MOST_LEFT_OUT:
         found["psrf_without_chain"] = _without_each_chain(lambda kept: scale_reduction(kept)["psrf"], rates)
         if exact is not None:
-            found["total_variation_without_chain"] = _without_each_chain(
-                lambda kept: _distances(kept, exact), rates
-            )
+            distances = _without_each_chain(lambda kept: _distances(kept, exact), rates)
+            found["total_variation_without_chain"] = distances
     return with_units(found, _UNITS)
 
 
@@ -146,9 +145,7 @@ def iterations_to_band(potential: FloatArray) -> FloatArray:
     return np.where(inside.any(axis=-1), inside.argmax(axis=-1) + 1.0, np.nan)
 
 
-def _without_each_chain(
-    statistic: Callable[[xr.DataArray], xr.DataArray], rates: xr.DataArray
-) -> xr.DataArray:
+def _without_each_chain(statistic: Callable[..., xr.DataArray], rates: xr.DataArray) -> xr.DataArray:
     """A statistic (...) of all chains but one, by the chain that is left out (chain, ...)."""
     chains = np.arange(rates.sizes["chain"])
     left = [statistic(rates.isel(chain=np.delete(chains, chain))) for chain in chains]

@@ -22,21 +22,11 @@ from auxmc.models.abc_kernels import abc_estimator, log_abc_kernel
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian
 from experiments.lotka_volterra.measure import ERRORS
+from experiments.lotka_volterra.model import generator as populations
 from experiments.lotka_volterra.model.conditioning import conditioned_model, sparsely_conditioned_model
 from experiments.lotka_volterra.model.data import published_data, read_populations
 from experiments.lotka_volterra.model.exact import exact_posterior
-from experiments.lotka_volterra.model.generator import (
-    N_RATES,
-    LotkaVolterraModel,
-    initial_inputs,
-    log_prior,
-    log_rates,
-    lotka_volterra_model,
-    noise_inputs,
-    residuals,
-    simulate,
-    with_finer_steps,
-)
+from experiments.lotka_volterra.model.generator import N_RATES, LotkaVolterraModel, log_prior, residuals
 from experiments.lotka_volterra.model.summaries import SummaryScales, prior_summary_scales, summary_statistics
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
 
@@ -75,7 +65,7 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
     would need a simulation with the very summaries of the data by chance, and never move.
     """
     default = None if settings.data else (100.0, 100.0)
-    model = lotka_volterra_model(
+    model = populations.lotka_volterra_model(
         read_populations(settings.data, 1) if settings.data else published_data()[: settings.n_rows or None],
         scheme,
         initial_state=settings.initial_state or default,
@@ -84,7 +74,7 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
         prior_mean=settings.prior_mean,
         prior_sd=settings.prior_sd,
     )
-    finer = with_finer_steps(model, settings.steps_per_observation)
+    finer = populations.with_finer_steps(model, settings.steps_per_observation)
     label = "own" if settings.data else f"first {settings.n_rows}" if settings.n_rows else "published"
     names = (context.study, "start", label)
     keys = jnp.stack([stream(context.seed, *names, chain) for chain in range(settings.n_chains)])
@@ -94,21 +84,17 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
         normal = jax.random.normal(key, (N_RATES,), dtype=jnp.float64)
         log_rate = jnp.asarray(exact.mean) + jnp.asarray(exact.sd) * normal
         rate_inputs = (log_rate - model.prior_mean) / model.prior_sd
-        return jnp.concatenate([rate_inputs, noise_inputs(finer, rate_inputs)])
+        return jnp.concatenate([rate_inputs, populations.noise_inputs(finer, rate_inputs)])
 
     def start(key: Array) -> tuple[Array, Array]:
-        small = initial_inputs(finer, key, settings.start_centre, settings.start_spread)
+        small = populations.initial_inputs(finer, key, settings.start_centre, settings.start_spread)
         return small, near(jax.random.fold_in(key, 1))
 
     starts, near_starts = jax.jit(jax.vmap(start))(keys)
-    needs_scales = settings.design == "failures" or "pm_summaries" in settings.batch.get(
-        "method", [settings.method]
-    )
-    if needs_scales:
+    scales, methods = SummaryScales(np.ones(9), 0, 0), settings.batch.get("method", [settings.method])
+    if settings.design == "failures" or "pm_summaries" in methods:
         rng = generator(context.seed, context.study, "normalisation", scheme)
         scales = prior_summary_scales(model, rng, settings.n_normalisation, settings.summaries)
-    else:
-        scales = SummaryScales(np.ones(9), 0, 0)
     return Problem(model, label, starts, near_starts, scales)
 
 
@@ -126,7 +112,7 @@ def build_program(problem: Problem, settings: Settings, method: str) -> Program:
 def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
     model, n_finer = problem.model, settings.steps_per_observation
     if n_finer > 1:
-        model = with_finer_steps(model, n_finer)
+        model = populations.with_finer_steps(model, n_finer)
         conditioned = sparsely_conditioned_model(model, n_finer)
     else:
         conditioned = conditioned_model(model, _FORMS[method], settings.summaries)
@@ -228,7 +214,8 @@ def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Progr
     def distance_vector(inputs: Array) -> Array:
         if not adapts:
             return residuals(model, inputs)
-        return (summary_statistics(simulate(model, inputs), settings.summaries) - observed) / scales
+        found = summary_statistics(populations.simulate(model, inputs), settings.summaries)
+        return (found - observed) / scales
 
     def build(tolerance: Array, step_size: Array) -> Kernel:
         def log_simulation_kernel(rate_inputs: Array, noise: Array) -> Array:
@@ -269,7 +256,7 @@ def _common(
     model: LotkaVolterraModel, inputs: Array, accepted: Array, n_evaluations: Array, failed: Array
 ) -> Record:
     return {
-        "log_rates": log_rates(model, inputs),
+        "log_rates": populations.log_rates(model, inputs),
         "accepted": accepted,
         "n_evaluations": n_evaluations,
         "n_failed": failed.astype(jnp.int8),

@@ -1,7 +1,6 @@
 """Runs the chains of a case, or its rejection samplers, and puts the results together."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,26 +17,11 @@ from auxmc.kernels.base import Kernel
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups, fraction_of_time, labelled_draws
 from auxmc_pipeline.settings import SettingsError
-from experiments.lotka_volterra.measure import (
-    COUNTERS,
-    chain_curves,
-    chain_statistics,
-    exact_curves,
-    exact_statistics,
-)
+from experiments.lotka_volterra import measure
+from experiments.lotka_volterra.model import rejection
 from experiments.lotka_volterra.model.data import GENERATING_RATES, POPULATIONS, read_populations
 from experiments.lotka_volterra.model.exact import LogRatePosterior, exact_posterior
-from experiments.lotka_volterra.model.rejection import (
-    DistanceReading,
-    n_accepted,
-    prior_distances,
-    simulate_prior,
-)
-from experiments.lotka_volterra.model.summaries import (
-    SUMMARY_NAMES,
-    prior_summary_scales,
-    summary_statistics,
-)
+from experiments.lotka_volterra.model.summaries import SUMMARY_NAMES, prior_summary_scales, summary_statistics
 from experiments.lotka_volterra.programs import Problem, build_problem, build_program
 from experiments.lotka_volterra.settings import (
     COORDINATES,
@@ -52,6 +36,7 @@ from experiments.lotka_volterra.settings import (
 _PUBLISHED_DATA = Path(__file__).with_name("published_data.csv")  # data files of the thesis
 _LARGER_PRIOR_MEAN = -1.0  # not as far towards small rates as the published one
 _REJECTION_TOLERANCES = {"all": (1000.0,), "summaries": (1.0, 2.0)}
+_READINGS = get_args(rejection.DistanceReading)
 _FINITE = 1e300
 
 
@@ -76,12 +61,14 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         about = {"scheme": [scheme]}
         extra = _data_statistics(problem)
         if (exact := _known_posterior(problem, settings)) is not None:
-            extra = extra.merge(exact_statistics(exact))
-            curves = exact_curves(exact).expand_dims(about)
+            extra = extra.merge(measure.exact_statistics(exact))
+            curves = measure.exact_curves(exact).expand_dims(about)
             merged["curves"] = _merged(merged["curves"], curves)
         merged["statistics"] = _merged(merged["statistics"], extra.expand_dims(about))
     first = next(iter(problems.values()))
-    merged["curves"] = _merged(merged["curves"], _data_curves(first))
+    series = np.concatenate([np.array([first.model.initial_state]), first.model.observations])
+    data = {f"data_{name}": ("step", series[:, i]) for i, name in enumerate(POPULATIONS)}
+    merged["curves"] = _merged(merged["curves"], xr.Dataset(data, coords={"step": range(len(series))}))
     if settings.design == "failures":
         rejected = _rejection(first, settings, context)
         merged["statistics"] = _merged(merged["statistics"], rejected)
@@ -127,7 +114,7 @@ def _run_program(
     exact = None if settings.design == "failures" else _known_posterior(problem, settings)
     seconds = fraction_of_time(chains.run_s, draws["n_evaluations"].sum("draw").astype(float))
     parts = [  # one tolerance at a time: temporary arrays are as large as the draws
-        chain_statistics(draws.sel(at), method, settings.n_discard, seconds.sel(at), exact)
+        measure.chain_statistics(draws.sel(at), method, settings.n_discard, seconds.sel(at), exact)
         for at in ({"tolerance": [tolerance]} for tolerance in draws["tolerance"].values)
     ]
     statistics = xr.concat(parts, "tolerance", data_vars="minimal")
@@ -136,7 +123,7 @@ def _run_program(
         statistics["share_below_generating"] = below.mean("draw")
     return {
         "statistics": statistics,
-        "curves": chain_curves(draws, settings.n_discard, method),
+        "curves": measure.chain_curves(draws, settings.n_discard, method),
         **arviz_groups(draws, ["log_rates"], most=MOST_KEPT),
     }
 
@@ -146,7 +133,8 @@ def _known_posterior(problem: Problem, settings: Settings) -> LogRatePosterior |
 
 
 def _check_moves(draws: xr.Dataset, method: str) -> None:
-    counters = [name for name in COUNTERS if name in draws and name not in ("n_projections", "n_fallback")]
+    counted = (name for name in measure.COUNTERS if name in draws)
+    counters = [name for name in counted if name not in ("n_projections", "n_fallback")]
     for tolerance in draws["tolerance"].values:
         for step_size in draws["step_size"].values:
             point = draws.sel(tolerance=tolerance, step_size=step_size)
@@ -181,27 +169,20 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
         return np.sqrt(np.square(paths - model.observations[None]).sum(axis=(1, 2)))
 
     rng = generator(context.seed, context.study, "rejection", "all")
-    distances = prior_distances(model, rng, settings.n_rejection_all, on_all)
-    rng = generator(context.seed, context.study, "prior predictive")
-    finite = simulate_prior(model, rng, settings.n_rejection_all, _FINITE)
-    larger = simulate_prior(
-        model._replace(prior_mean=_LARGER_PRIOR_MEAN), rng, settings.n_rejection_all, _FINITE
-    )
-    units = {"units": "draws"}
+    distances = rejection.prior_distances(model, rng, settings.n_rejection_all, on_all)
+    rng, n_draws = generator(context.seed, context.study, "prior predictive"), settings.n_rejection_all
+    finite = rejection.simulate_prior(model, rng, n_draws, _FINITE)
+    larger = rejection.simulate_prior(model._replace(prior_mean=_LARGER_PRIOR_MEAN), rng, n_draws, _FINITE)
+    dims, units = ("rejection_tolerance_all", "reading"), {"units": "draws"}
     return xr.Dataset(
         {
-            "rejection_accepted_all": (
-                ("rejection_tolerance_all", "reading"),
-                _counts(distances, "all"),
-                units,
-            ),
-            "rejection_draws_all": ((), settings.n_rejection_all, units),
-            "rejection_smallest_distance_all": ((), distances.min(initial=np.inf)),
-            "finite_prior_fraction": ((), len(finite.paths) / finite.n_draws),
+            "rejection_accepted_all": (dims, _counts(distances, "all"), units),
+            "rejection_draws_all": ((), n_draws, units),
+            "finite_prior_fraction": ((), len(finite.paths) / n_draws),
             "finite_prior_paths_by_mean": (("larger_prior_mean",), [len(larger.paths)], units),
         },
         coords={
-            "reading": list(get_args(DistanceReading)),
+            "reading": list(_READINGS),
             "larger_prior_mean": [_LARGER_PRIOR_MEAN],
             "rejection_tolerance_all": list(_REJECTION_TOLERANCES["all"]),
         },
@@ -212,13 +193,17 @@ def _scale_sets(problem: Problem, settings: Settings, context: RunContext) -> xr
     """Accepted prior draws on normalised summaries for each set of their scales, by tolerance and reading."""
     progress = Progress(f"{context.label} [scales]")
     progress.start(settings.n_scale_sets, 0, 0.0, "sets of scales")
-    begin = time.monotonic()
-    accepted = []
+    begin, accepted = time.monotonic(), []
+    observed = summary_statistics(problem.model.observations, settings.summaries)
     for place in range(settings.n_scale_sets):
         rng = generator(context.seed, context.study, "scales", place)
         drawn = prior_summary_scales(problem.model, rng, settings.n_normalisation, settings.summaries)
-        distance = _summary_distance(problem, settings, drawn.scales)
-        distances = prior_distances(problem.model, rng, settings.n_rejection_summaries, distance)
+
+        def distance(paths: FloatArray, scales: FloatArray = drawn.scales) -> FloatArray:
+            scaled = (summary_statistics(paths, settings.summaries) - observed[None]) / scales[None]
+            return np.sqrt(np.square(scaled).sum(axis=1))
+
+        distances = rejection.prior_distances(problem.model, rng, settings.n_rejection_summaries, distance)
         accepted.append(_counts(distances, "summaries"))
         progress.advance(place + 1, time.monotonic() - begin)
     dims = ("repeat", "rejection_tolerance_summaries", "reading")
@@ -230,27 +215,14 @@ def _scale_sets(problem: Problem, settings: Settings, context: RunContext) -> xr
         coords={
             "repeat": range(settings.n_scale_sets),
             "rejection_tolerance_summaries": list(_REJECTION_TOLERANCES["summaries"]),
-            "reading": list(get_args(DistanceReading)),
+            "reading": list(_READINGS),
         },
     )
 
 
-def _summary_distance(
-    problem: Problem, settings: Settings, scales: FloatArray
-) -> Callable[[FloatArray], FloatArray]:
-    """Distance of the summaries of paths from those of the data, in units of scales [summary]."""
-    observed = summary_statistics(problem.model.observations, settings.summaries)
-
-    def distance(paths: FloatArray) -> FloatArray:
-        scaled = (summary_statistics(paths, settings.summaries) - observed[None]) / scales[None]
-        return np.sqrt(np.square(scaled).sum(axis=1))
-
-    return distance
-
-
 def _counts(distances: FloatArray, target: str) -> list[list[int]]:
     return [
-        [n_accepted(distances, tolerance, reading) for reading in get_args(DistanceReading)]
+        [rejection.n_accepted(distances, tolerance, reading) for reading in _READINGS]
         for tolerance in _REJECTION_TOLERANCES[target]
     ]
 
@@ -268,20 +240,9 @@ def _data_statistics(problem: Problem) -> xr.Dataset:
     return xr.Dataset(variables, coords={"summary": list(SUMMARY_NAMES)})
 
 
-def _data_curves(problem: Problem) -> xr.Dataset:
-    model = problem.model
-    series = np.concatenate([np.array([model.initial_state]), model.observations])
-    return xr.Dataset(
-        {"data_prey": ("step", series[:, 0]), "data_predators": ("step", series[:, 1])},
-        coords={"step": range(len(series))},
-    )
-
-
 def _observed_data(problem: Problem) -> xr.Dataset:
-    return xr.Dataset(
-        {"populations": (("step", "population"), problem.model.observations)},
-        coords={"population": list(POPULATIONS)},
-    )
+    data = {"populations": (("step", "population"), problem.model.observations)}
+    return xr.Dataset(data, coords={"population": list(POPULATIONS)})
 
 
 def _combined(parts: list[xr.Dataset]) -> xr.Dataset:

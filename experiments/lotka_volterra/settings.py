@@ -45,10 +45,7 @@ TRIED_STEP_SIZES: dict[str, tuple[float, ...]] = {  # for the largest that accep
 # Design tolerances: Gaussian kernels, and steps of the methods in multiples of the tolerance.
 FALLING_TOLERANCES = (0.4, 2.0, 10.0)
 RELATIVE_STEP_SIZES = {"hmc_gaussian": (1e-3, 2e-3), "rmhmc_gaussian": (0.0125, 0.05, 0.1, 0.2)}
-_STEP_RANGES = {
-    **dict.fromkeys(EXACT_METHODS, (4, 8)),
-    **dict.fromkeys(("hmc_gaussian", "rmhmc_gaussian"), (10, 20)),
-}
+_STEP_RANGES = {**dict.fromkeys(EXACT_METHODS, (4, 8)), **dict.fromkeys(RELATIVE_STEP_SIZES, (10, 20))}
 
 
 class Row(NamedTuple):
@@ -103,16 +100,14 @@ class Settings(CaseSettings):
         ("code", "text"),
     )
     tolerance: float = setting(
-        0.0,
-        "ABC tolerance in units of the data or summaries; 0 for the published ones of the method",
-        (0.0, None),
+        0.0, "ABC tolerance in units of the data or summaries; 0 for the method's published ones", (0.0, None)
     )
     step_size: float = setting(
         0.0, "integrator step or random-walk scale; 0 for the published ones of the method", (0.0, 1e3)
     )
     n_steps: list[int] = setting(
         [],
-        "fewest and most integrator steps of an update (chmc, hmc); empty for the published ones",
+        "fewest and most integrator steps of an update (chmc, hmc); empty for published ones",
         (1, 100_000),
     )
     n_inner_steps: int = setting(3, "geodesic sub-steps of an integrator step (chmc)", (1, 1000))
@@ -147,15 +142,10 @@ class Settings(CaseSettings):
         1_000_000, "prior draws of rejection on all data (design failures)", (1000, 10_000_000_000)
     )
     n_rejection_summaries: int = setting(
-        50_000_000,
-        "prior draws of rejection on summaries for each set of scales (design scales)",
-        (1000, 10_000_000_000),
+        50_000_000, "prior draws of rejection on summaries for each set of scales", (1000, 10_000_000_000)
     )
     n_scale_sets: int = setting(
-        20,
-        "sets of scales of the summaries, each from n_normalisation prior draws (design scales)",
-        (2, 10_000),
-        added=True,
+        20, "sets of scales, each from n_normalisation prior draws (design scales)", (2, 10_000), added=True
     )
     start_centre: float = setting(-4.0, "mean of the initial u1, in prior sds", (-30.0, 30.0))
     start_spread: float = setting(0.1, "standard deviation of the initial u1, in prior sds", (0.0, 10.0))
@@ -167,9 +157,7 @@ class Settings(CaseSettings):
         added=True,
     )
     data: str = setting("", "CSV file with your own prey and predators, a row a time; empty for published")
-    n_rows: int = setting(
-        0, "first rows of the published data that are conditioned on; 0 for all", (0, 50), added=True
-    )
+    n_rows: int = setting(0, "rows of the published data, the first ones; 0 for all", (0, 50), added=True)
     time_step: float = setting(1.0, "time between two rows", (1e-9, 1e9))
     noise_scales: list[float] = setting(
         [1.0, 1.0], "noise of prey and of predators over one unit of time (standard deviation)", (1e-9, 1e9)
@@ -225,23 +213,16 @@ def step_range(settings: Settings, method: str) -> tuple[int, int]:
 def check(settings: Settings) -> None:
     """Raises SettingsError for contradicting settings, and DataError for a file that cannot be used."""
     methods = {method for method, _ in programs(settings)}
-    if settings.design == "failures" and not methods <= set(FAILING_METHODS):
-        raise SettingsError(
-            f"design=failures runs the methods {', '.join(FAILING_METHODS)}, got {', '.join(sorted(methods))}"
-        )
-    if settings.design == "step_sizes" and not methods <= set(TRIED_STEP_SIZES):
-        raise SettingsError(
-            f"design=step_sizes runs the methods {', '.join(TRIED_STEP_SIZES)}, got {', '.join(sorted(methods))}"
-        )
+    got = f"got {', '.join(sorted(methods))}"
+    for design, allowed in (("failures", FAILING_METHODS), ("step_sizes", tuple(TRIED_STEP_SIZES))):
+        if settings.design == design and not methods <= set(allowed):
+            raise SettingsError(f"design={design} runs the methods {', '.join(allowed)}, {got}")
     if settings.n_rows and (settings.data or settings.n_rows < MIN_STEPS):
-        raise SettingsError(
-            f"n_rows: takes at least {MIN_STEPS} rows of the published data, leave data empty"
-        )
+        least = f"at least {MIN_STEPS} rows of the published data"
+        raise SettingsError(f"n_rows: takes {least}, leave data empty")
     if settings.steps_per_observation > 1 and not methods <= set(SPARSE_METHODS):
-        raise SettingsError(
-            f"steps_per_observation above 1 needs the method {', '.join(SPARSE_METHODS)}, "
-            f"got {', '.join(sorted(methods))}"
-        )
+        needed = ", ".join(SPARSE_METHODS)
+        raise SettingsError(f"steps_per_observation above 1 needs the method {needed}, {got}")
     for method in sorted(methods):
         if settings.tolerance and method in EXACT_METHODS:
             raise SettingsError(f"tolerance: method={method} conditions exactly, leave it 0")
@@ -252,9 +233,8 @@ def check(settings: Settings) -> None:
     if settings.n_steps and (len(settings.n_steps) != 2 or settings.n_steps[0] > settings.n_steps[1]):
         raise SettingsError(f"n_steps must be two integers, fewest and most, got {settings.n_steps}")
     if settings.n_discard > settings.n_draws - 10:
-        raise SettingsError(
-            f"n_discard must leave at least 10 of the n_draws={settings.n_draws} iterations, got {settings.n_discard}"
-        )
+        least = f"at least 10 of the n_draws={settings.n_draws} iterations"
+        raise SettingsError(f"n_discard must leave {least}, got {settings.n_discard}")
     if methods & set(SUMMARY_METHODS) and settings.n_batches * settings.batch_size > settings.n_discard:
         raise SettingsError(
             f"n_batches * batch_size must be at most n_discard={settings.n_discard}, so that no scale changes in kept "

@@ -8,14 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.kernels.base import check_choice
 from auxmc.models.conditioned import ConditionedModel
-from auxmc.numerics.jacobians import (
-    Jacobian,
-    block_jacobian,
-    dense_jacobian,
-    diagonal_jacobian,
-    markovian_jacobian,
-)
+from auxmc.numerics import jacobians
+from auxmc.numerics.jacobians import Jacobian
 from experiments.lotka_volterra.model import generator
 from experiments.lotka_volterra.model.summaries import summary_statistics
 
@@ -23,9 +19,7 @@ ConstraintForm = Literal["teacher_forced", "generator", "summaries"]
 
 
 def conditioned_model(
-    model: generator.LotkaVolterraModel,
-    constraint: str = "teacher_forced",
-    convention: str = "population",
+    model: generator.LotkaVolterraModel, constraint: str = "teacher_forced", convention: str = "population"
 ) -> ConditionedModel:
     """The model conditioned on its observations, with inputs (u1, u2) [4 + 2 step] (thesis, sections 4.7 and 4.10.2).
 
@@ -38,10 +32,7 @@ def conditioned_model(
       linear in u2.
     * `summaries`: simulated minus observed summaries, not normalised; a larger manifold. Dense Jacobian.
     """
-    if constraint not in get_args(ConstraintForm):
-        raise ValueError(
-            f"constraint must be one of {', '.join(get_args(ConstraintForm))}, got {constraint!r}"
-        )
+    check_choice("constraint", constraint, get_args(ConstraintForm))
     if constraint == "teacher_forced":
         return _teacher_forced(model)
     if constraint == "generator":
@@ -77,7 +68,7 @@ def sparsely_conditioned_model(
 
     def jacobian(inputs: Array) -> Jacobian:
         by_rates, by_noise = of_segments(jax.jacrev(reach, (0, 1)), inputs)
-        return block_jacobian(by_rates.reshape(-1, generator.N_RATES), by_noise)
+        return jacobians.block_jacobian(by_rates.reshape(-1, generator.N_RATES), by_noise)
 
     return ConditionedModel(generator.log_prior, constraint, jacobian)
 
@@ -114,7 +105,7 @@ def _teacher_forced(model: generator.LotkaVolterraModel) -> ConditionedModel:
 
     def jacobian(inputs: Array) -> Jacobian:
         rates = jnp.exp(generator.log_rates(model, inputs))
-        return diagonal_jacobian(-by_log_rate * rates[None, :], -sd)
+        return jacobians.diagonal_jacobian(-by_log_rate * rates[None, :], -sd)
 
     return ConditionedModel(generator.log_prior, constraint, jacobian)
 
@@ -128,7 +119,8 @@ def _generator(model: generator.LotkaVolterraModel) -> ConditionedModel:
 
     def jacobian(inputs: Array) -> Jacobian:
         rates = jnp.exp(generator.log_rates(model, inputs))
-        return markovian_jacobian(whitened_by_log_rate * rates[None, :], *inverse_noise_blocks(model, rates))
+        blocks = inverse_noise_blocks(model, rates)
+        return jacobians.markovian_jacobian(whitened_by_log_rate * rates[None, :], *blocks)
 
     return ConditionedModel(generator.log_prior, constraint, jacobian)
 
@@ -140,7 +132,7 @@ def _summaries(model: generator.LotkaVolterraModel, convention: str) -> Conditio
         return summary_statistics(generator.simulate(model, inputs), convention) - observed
 
     def jacobian(inputs: Array) -> Jacobian:
-        return dense_jacobian(jax.jacrev(constraint)(inputs))
+        return jacobians.dense_jacobian(jax.jacrev(constraint)(inputs))
 
     return ConditionedModel(generator.log_prior, constraint, jacobian)
 

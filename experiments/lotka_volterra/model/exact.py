@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
-from experiments.lotka_volterra.model.generator import N_RATES, LotkaVolterraModel, step_design
+from experiments.lotka_volterra.model.generator import LotkaVolterraModel, step_design
 
 _HALF_WIDTH_SD = 8.0
 _MAX_PASSES = 60
@@ -23,7 +23,6 @@ class LogRatePosterior(NamedTuple):
     density: FloatArray  # marginal posterior density at them [4, point]
     mean: FloatArray  # posterior means [4]
     sd: FloatArray  # posterior standard deviations [4]
-    correlation: FloatArray  # of log z1 with log z2, log z3 with log z4; zero across pairs [2]
 
     def cumulative(self, values: ArrayLike, rate: int) -> FloatArray:
         """Posterior probability that log rate number `rate` (0 to 3) is at most each of the values, in their shape."""
@@ -33,13 +32,6 @@ class LogRatePosterior(NamedTuple):
         middle = np.concatenate([[0.0], mass])
         edges = np.append(self.points[rate] - 0.5 * spacing, self.points[rate, -1] + 0.5 * spacing)
         return np.asarray(np.interp(np.asarray(values, np.float64), edges, middle / middle[-1]))
-
-    def quantile(self, probabilities: ArrayLike, rate: int) -> FloatArray:
-        """Posterior quantiles of log rate number `rate` (0 to 3), in the shape of the probabilities."""
-        edges = np.linspace(self.points[rate, 0], self.points[rate, -1], 4 * self.points.shape[1])
-        return np.asarray(
-            np.interp(np.asarray(probabilities, np.float64), self.cumulative(edges, rate), edges)
-        )
 
 
 def exact_posterior(model: LotkaVolterraModel, n_points: int = 800) -> LogRatePosterior:
@@ -58,15 +50,13 @@ def exact_posterior(model: LotkaVolterraModel, n_points: int = 800) -> LogRatePo
         )
         for population in range(2)
     ]
-    points, density, mean, sd = (np.concatenate([pair[i] for pair in pairs]) for i in range(4))
-    assert points.shape == (N_RATES, n_points)
-    return LogRatePosterior(points, density, mean, sd, np.array([pair[4] for pair in pairs]))
+    return LogRatePosterior(*(np.concatenate(parts) for parts in zip(*pairs, strict=True)))
 
 
 def _pair_posterior(
     design: FloatArray, increments: FloatArray, sd: float, prior: tuple[float, float], n_points: int
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
-    """Points [2, point], densities [2, point], means [2], sds [2] and correlation of one pair of log rates."""
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Points [2, point], densities [2, point], means [2] and sds [2] of one pair of log rates."""
     gram = design.T @ design / sd**2
     projection = design.T @ increments / sd**2
     mean = np.full(2, prior[0])
@@ -92,12 +82,8 @@ def _pair_posterior(
         spacing = points[:, 1] - points[:, 0]
         # A mass that falls between few points of a wide grid has no standard deviation to speak of yet.
         new_half = _HALF_WIDTH_SD * np.maximum(new_sd, 2.0 * spacing)
-        settled = np.all(np.abs(new_half - half) <= 1e-4 * half) and np.all(
-            np.abs(new_mean - mean) <= 1e-4 * half
-        )
-        if settled:
-            correlation = float(deviations[0] @ weights @ deviations[1] / (new_sd[0] * new_sd[1]))
-            return points, marginals / spacing[:, None], new_mean, new_sd, correlation
+        if np.all(np.abs([new_half - half, new_mean - mean]) <= 1e-4 * half):
+            return points, marginals / spacing[:, None], new_mean, new_sd
         mean, half = new_mean, new_half
     raise ValueError(
         f"the grid of the exact posterior did not settle in {_MAX_PASSES} passes: the posterior is too narrow or "

@@ -22,6 +22,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike
 
+from auxmc.kernels.base import check_choice
 from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.data import MIN_STEPS, POPULATIONS, published_data
 
@@ -73,13 +74,11 @@ def lotka_volterra_model(
     prior_sd: float = 1.0,
 ) -> LotkaVolterraModel:
     """Checks data [step, 2] and constants, and makes the model; without an initial state the first row is it."""
-    if scheme not in get_args(Scheme):
-        raise ValueError(f"scheme must be one of {', '.join(get_args(Scheme))}, got {scheme!r}")
+    check_choice("scheme", scheme, get_args(Scheme))
     values = np.asarray(observations, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != 2:
-        raise ValueError(
-            f"observations must be a matrix [step, 2] of prey and predators, got shape {values.shape}"
-        )
+        shape = f"got shape {values.shape}"
+        raise ValueError(f"observations must be a matrix [step, 2] of prey and predators, {shape}")
     if not np.all(np.isfinite(values)):
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(
@@ -91,21 +90,15 @@ def lotka_volterra_model(
     else:
         start = np.asarray(initial_state, dtype=np.float64)
         if start.shape != (2,) or not np.all(np.isfinite(start)):
-            raise ValueError(
-                f"initial_state must be two finite numbers, prey and predators, got {initial_state!r}"
-            )
+            wanted = "two finite numbers, prey and predators"
+            raise ValueError(f"initial_state must be {wanted}, got {initial_state!r}")
     if len(values) < MIN_STEPS:
-        raise ValueError(
-            f"observations must have at least {MIN_STEPS} rows after the initial state, got {len(values)}"
-        )
+        least = f"at least {MIN_STEPS} rows after the initial state"
+        raise ValueError(f"observations must have {least}, got {len(values)}")
     if len(noise_scales) != 2:
         raise ValueError(f"noise_scales must be two numbers, prey and predators, got {noise_scales!r}")
-    for name, value in (
-        ("time_step", time_step),
-        ("noise_scales", noise_scales[0]),
-        ("noise_scales", noise_scales[1]),
-        ("prior_sd", prior_sd),
-    ):
+    scales = (("noise_scales", scale) for scale in noise_scales)
+    for name, value in (("time_step", time_step), *scales, ("prior_sd", prior_sd)):
         if not (math.isfinite(value) and value > 0.0):
             raise ValueError(f"{name} must be positive and finite, got {value!r}")
     if not math.isfinite(prior_mean):
@@ -134,9 +127,8 @@ def with_finer_steps(model: LotkaVolterraModel, steps_per_observation: int) -> L
     before, after = model.previous_states[:, None], model.observations[:, None]
     states = before + part * (after - before)
     states[:, -1:] = after
-    return model._replace(
-        observations=states.reshape(-1, 2), time_step=model.time_step / steps_per_observation
-    )
+    time_step = model.time_step / steps_per_observation
+    return model._replace(observations=states.reshape(-1, 2), time_step=time_step)
 
 
 def log_prior(inputs: Array) -> Array:

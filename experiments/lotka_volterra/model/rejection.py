@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from auxmc.kernels.base import check_choice
 from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.generator import N_RATES, LotkaVolterraModel
 
@@ -22,7 +23,6 @@ class PriorPaths(NamedTuple):
 
     rate_inputs: FloatArray  # u1 [path, 4]
     paths: FloatArray  # prey and predators [path, step, 2]
-    n_draws: int  # prior draws made, those dropped included
 
 
 def simulate_prior(
@@ -31,19 +31,13 @@ def simulate_prior(
     """Draws rates and noise from the prior and keeps the paths on which no population exceeds the limit in size."""
     if n_draws < 1:
         raise ValueError(f"n_draws must be a positive integer, got {n_draws}")
-    parts = [
-        _simulate_chunk(model, rng, min(_CHUNK, n_draws - start), limit)
-        for start in range(0, n_draws, _CHUNK)
-    ]
-    rate_inputs, paths = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return PriorPaths(rate_inputs, paths, n_draws)
+    sizes = (min(_CHUNK, n_draws - start) for start in range(0, n_draws, _CHUNK))
+    parts = [_simulate_chunk(model, rng, size, limit) for size in sizes]
+    return PriorPaths(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def prior_distances(
-    model: LotkaVolterraModel,
-    rng: np.random.Generator,
-    n_draws: int,
-    distance: Callable[[FloatArray], FloatArray],
+    model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, distance: Callable[..., FloatArray]
 ) -> FloatArray:
     """Distances [path] of prior draws within the limit from the data, for `n_accepted` (thesis, section 4.4)."""
     parts: list[FloatArray] = []
@@ -56,8 +50,7 @@ def prior_distances(
 
 def n_accepted(distances: FloatArray, tolerance: float, reading: DistanceReading = "l2") -> int:
     """Counts distances [path] within the tolerance; `l2_squared` compares the square, as the author's function does."""
-    if reading not in get_args(DistanceReading):
-        raise ValueError(f"distance must be one of {', '.join(get_args(DistanceReading))}, got {reading!r}")
+    check_choice("distance", reading, get_args(DistanceReading))
     compared = distances if reading == "l2" else np.square(distances)
     return int(np.count_nonzero(compared <= tolerance))
 

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.kernels.base import check_choice
 from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.generator import LotkaVolterraModel
 from experiments.lotka_volterra.model.rejection import POPULATION_LIMIT, simulate_prior
@@ -41,8 +42,7 @@ def summary_statistics(paths: Paths, convention: str = "population") -> Paths:
     and the cross-correlation that of a_t b_t. `sample` follows Papamakarios and Murray 2016: log(1 + variance), with
     T - 1 as the divisor of variances and of sums of products. Section 4.10.2 of the thesis names them only.
     """
-    if convention not in CONVENTIONS:
-        raise ValueError(f"convention must be one of {', '.join(CONVENTIONS)}, got {convention!r}")
+    check_choice("convention", convention, CONVENTIONS)
     if paths.ndim < 2 or paths.shape[-1] != 2:
         raise ValueError(f"paths must be [..., step, 2], got shape {paths.shape}")
     library: Any = np if isinstance(paths, np.ndarray) else jnp
@@ -71,10 +71,7 @@ def summary_statistics(paths: Paths, convention: str = "population") -> Paths:
 
 
 def prior_summary_scales(
-    model: LotkaVolterraModel,
-    rng: np.random.Generator,
-    n_draws: int = 1_000_000,
-    convention: str = "population",
+    model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, convention: str = "population"
 ) -> SummaryScales:
     """Standard deviations of the statistics over prior draws whose populations stay within the limit in size.
 

@@ -350,15 +350,13 @@ def test_exact_posterior_has_the_published_moments_only_under_the_code_scheme():
     np.testing.assert_allclose(text.mean[:2], code.mean[:2], atol=1e-12)
 
 
-def test_densities_integrate_to_one_and_quantiles_invert_the_distribution():
+def test_densities_integrate_to_one_and_to_the_distribution():
     posterior = exact_posterior(own_model())
     for rate in range(4):
-        total = integrate.trapezoid(posterior.density[rate], posterior.points[rate])
-        assert total == pytest.approx(1.0, abs=1e-9)
-        levels = np.array([0.025, 0.25, 0.5, 0.975])
-        quantiles = posterior.quantile(levels, rate)
-        np.testing.assert_allclose(posterior.cumulative(quantiles, rate), levels, atol=1e-4)
-    assert np.all(np.abs(posterior.correlation) < 1.0)
+        density, points = posterior.density[rate], posterior.points[rate]
+        below = integrate.cumulative_trapezoid(density, points, initial=0.0)
+        assert below[-1] == pytest.approx(1.0, abs=1e-9)
+        np.testing.assert_allclose(posterior.cumulative(points, rate), below, atol=1e-4)
 
 
 def test_uninformative_data_leave_the_prior():
