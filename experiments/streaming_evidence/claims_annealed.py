@@ -1,6 +1,7 @@
 """Measures the claims about annealed importance sampling of streams, SE-50 to SE-61, and numbers of the findings."""
 
 import math
+from collections.abc import Collection
 from functools import partial
 
 import numpy as np
@@ -34,7 +35,7 @@ _TITLES = {"nested sampling": "nested", "AIS": "ais"}
 def inside_rivals(tables: Tables, model: str) -> Measurement:
     """SE-58: least distance from either edge of the band between rivals, in nats; negative outside; one chunk: AIS."""
     curve = between(published(tables, model).curve("log_evidence"), claims_evidence.CHUNK_ROWS + 1)
-    sizes = by_size(tables, model, RIVALS["ais"].log_evidence).columns.intersection(curve.columns)
+    sizes = by_size(tables, model, "annealed_log_evidence").columns.intersection(curve.columns)
     if sizes.empty:
         raise MissingData("no number of rows of all estimators: not run at this preset")
     distances = {}
@@ -73,30 +74,32 @@ def _error_ratio(own: FloatArray, rival: FloatArray) -> Measurement:
 
 def longer_than_sequential(tables: Tables, model: str) -> Measurement:
     """SE-59."""
-    own, rival = published(tables, model), published(tables, model, "sequential")
-    note = f"{float(np.mean(own.totals('steps_per_chunk'))):.2f} annealing steps a chunk"
-    return claims_evidence.ratio(own.totals("seconds_total"), rival.totals("seconds_total"), note)
+    steps = float(np.mean(published(tables, model).totals("steps_per_chunk")))
+    return longer(tables, model, "annealed", "sequential").noted(f"{steps:.2f} annealing steps a chunk")
 
 
 def cost_of_all_sizes(tables: Tables, rival: str) -> Measurement:
     """SE-60: operations of a rival for all numbers of rows over those for the largest; runs of each are independent."""
     costs = _costs_by_size(tables, rival, "operations")
     *smaller, largest = costs.values()
-    total = Measurement(sum(c.value for c in smaller), math.hypot(*(c.error for c in smaller)))
-    return (total / largest - -1.0).noted(f"{len(costs)} numbers of rows up to {max(costs):.0f}")
+    return (_total(smaller) / largest - -1.0).noted(f"{len(costs)} numbers of rows up to {max(costs):.0f}")
 
 
 def all_sizes_over_one_run(tables: Tables, rival: str, model: str = "linear") -> Measurement:
     """SE-60: seconds of a rival for all numbers of rows over those of one run that has read the largest number."""
     costs = _costs_by_size(tables, rival, "seconds", model)
-    total = Measurement(sum(c.value for c in costs.values()), math.hypot(*(c.error for c in costs.values())))
+    total = _total(costs.values())
     own = mean(values_at(published(tables, model).curve("seconds"), max(costs)))
     note = f"{total.value:.3g} s for {len(costs)} numbers of rows against {own.value:.3g} s up to {max(costs):.0f}"
     return (total / own).noted(note)
 
 
+def _total(costs: Collection[Measurement]) -> Measurement:
+    return Measurement(sum(c.value for c in costs), math.hypot(*(c.error for c in costs)))
+
+
 def _costs_by_size(tables: Tables, rival: str, cost: str, model: str = "linear") -> dict[float, Measurement]:
-    sizes = row_counts(by_size(tables, model, RIVALS[rival].seconds))
+    sizes = row_counts(by_size(tables, model, f"{RIVALS[rival]}_seconds"))
     return {n: mean(claims_evidence.full_cost(tables, model, rival, n, cost)) for n in sizes}
 
 
@@ -123,13 +126,11 @@ def spread_of_particles(tables: Tables) -> Measurement:
     return mean(ratios, f"{ratios.mean() * predicted_ratio(n_rows):.4g} times the posterior's")
 
 
-def shared_rows(tables: Tables, method: str, shared: str) -> Measurement:
-    """Slope of the error with rows that particles share, over that with rows of their own."""
+def shared_rows(tables: Tables) -> Measurement:
+    """Slope of the sequential error with rows that particles share, over that with rows of their own."""
+    runs = varied(tables, "floor", "method=sequential_shared"), published(tables, "linear", "sequential")
     n_rows = final_rows(tables, "floor")
-    with_shared, own = (
-        slope_per_row(errors_of(runs), claims_evidence.LATE_ROWS, n_rows)
-        for runs in (varied(tables, "floor", shared), published(tables, "linear", method))
-    )
+    with_shared, own = (slope_per_row(errors_of(r), claims_evidence.LATE_ROWS, n_rows) for r in runs)
     note = f"{with_shared.mean():.3g} against {own.mean():.3g} a row"
     return claims_evidence.ratio(with_shared, own, note)
 
@@ -169,11 +170,9 @@ def exact_factor(tables: Tables, name: str) -> Measurement:
     return exact(float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0]))
 
 
-def time_over_annealed(tables: Tables, model: str) -> Measurement:
-    """Time of the running Gaussian over that of the annealed estimator."""
-    own, usual = (
-        published(tables, model, name).totals("seconds_total") for name in ("running_laplace", "annealed")
-    )
+def longer(tables: Tables, model: str, method: str, rival: str) -> Measurement:
+    """Time of a streaming method over that of another."""
+    own, usual = (published(tables, model, name).totals("seconds_total") for name in (method, rival))
     return claims_evidence.ratio(own, usual)
 
 
@@ -205,11 +204,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-59": {f"{model}, time": partial(longer_than_sequential, model=model) for model in MODEL_CASES},
     "SE-60": {
-        **{
-            f"{title}, {name}": partial(measure, rival=rival)
-            for name, measure in (("time", all_sizes_over_one_run), ("operations", cost_of_all_sizes))
-            for title, rival in _TITLES.items()
-        },
+        **{f"{title}, time": partial(all_sizes_over_one_run, rival=name) for title, name in _TITLES.items()},
+        **{f"{title}, operations": partial(cost_of_all_sizes, rival=name) for title, name in _TITLES.items()},
         **{
             f"{title}, {model}, time": partial(all_sizes_over_one_run, rival=rival, model=model)
             for model in ("softmax", "mixture")
@@ -229,9 +225,7 @@ NUMBERS: dict[str, Measure] = {
         for name in ("default", "learning_rate=1")
     },
     "spread over prediction, 1000000 rows": spread_of_particles,
-    "loss with shared rows, sequential": partial(
-        shared_rows, method="sequential", shared="method=sequential_shared"
-    ),
+    "loss with shared rows, sequential": shared_rows,
     **{
         f"loss left by {method}": partial(lowered_loss, method=method)
         for method in ("resampled", "cooled", "control_variates", "corrected")
@@ -250,8 +244,10 @@ NUMBERS: dict[str, Measure] = {
         for model in MODEL_CASES
     },
     **{
-        f"running Gaussian, {model}, time over annealed": partial(time_over_annealed, model=model)
-        for model in ("linear", "softmax")
+        f"running Gaussian, {m}, time over annealed": partial(
+            longer, model=m, method="running_laplace", rival="annealed"
+        )
+        for m in ("linear", "softmax")
     },
     "nested, mixture, nats at 1e4 rows": lambda tables: mean(
         estimates(tables, "mixture", "nested", 10_000) - reference_at(tables, "mixture", 10_000)

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -85,19 +85,16 @@ def ratio_of_work(above: Work, below: Work) -> Measurement:
     """Middle of the ratios of operations at both _GRADIENT_COSTS; two errors reach two errors beyond either ratio."""
     ends = [mean(above.at(cost)) / mean(below.at(cost)) for cost in _GRADIENT_COSTS]
     values, errors = zip(*((end.value, end.error) for end in ends), strict=True)
-    words = (
-        f"{end.value:.3g} +- {end.error:.2g} with a gradient as {cost:.0f}"
-        for end, cost in zip(ends, _GRADIENT_COSTS, strict=True)
-    )
+    parts = zip(values, errors, _GRADIENT_COSTS, strict=True)
+    words = (f"{value:.3g} +- {error:.2g} with a gradient as {cost:.0f}" for value, error, cost in parts)
     error = float(np.ptp(values) / 4.0 + np.max(errors))
     return Measurement(float(np.mean(values)), error, ", ".join(words))
 
 
 def full_cost(tables: Tables, model: str, rival: str, size: float, cost: str) -> FloatArray:
     """Seconds or operations of an estimator that needs all rows, for a number of rows [repeat]."""
-    if cost == "seconds":
-        # Times are compared within the runs of one machine.
-        return values_at(by_size(tables, model, RIVALS[rival].seconds), size)
+    if cost == "seconds":  # compared within the runs of one machine
+        return values_at(by_size(tables, model, f"{RIVALS[rival]}_seconds"), size)
     return full_work(tables, model, rival, size).at(1.0)
 
 
@@ -127,10 +124,8 @@ def distance_of_runs(
     """Median distance of a run from one of nested sampling for a number of rows, for each row or relative."""
     nested, own = (estimates(tables, model, name, size) for name in ("nested", method))
     unit = abs(nested.mean()) if relative else size
-    spreads = [np.std(runs, ddof=1) if runs.size > 1 else np.nan for runs in (own, nested)]
-    note = (
-        f"{own.size} and {nested.size} runs, standard deviations {spreads[0]:.0f} and {spreads[1]:.0f} nats"
-    )
+    first, second = (np.std(runs, ddof=1) if runs.size > 1 else np.nan for runs in (own, nested))
+    note = f"{own.size} and {nested.size} runs, standard deviations {first:.0f} and {second:.0f} nats"
     return estimate(lambda *runs: np.median(np.abs(np.subtract.outer(*runs))) / unit, own, nested, note=note)
 
 
@@ -140,7 +135,7 @@ def distance_left(tables: Tables, model: str, method: str) -> Measurement:
     return (late / early).noted(f"{late.value:.2g} against {early.value:.2g} nats a row")
 
 
-def power_of_rows(n_rows: FloatArray, costs: FloatArray) -> float:
+def power(n_rows: FloatArray, costs: FloatArray) -> float:
     """Slope of log costs against log rows, or another size, by least squares."""
     return float(np.polyfit(np.log(n_rows), np.log(costs), 1)[0])
 
@@ -150,7 +145,7 @@ def growth_of_cost(tables: Tables, model: str, method: str, cost: str) -> Measur
     late = between(published(tables, model, method).curve(cost), LATE_ROWS)
     if late.shape[1] < 2:
         raise MissingData(f"more than {LATE_ROWS} rows: not run at this preset")
-    found = mean([power_of_rows(row_counts(late), row) for row in late.to_numpy()])
+    found = mean([power(row_counts(late), row) for row in late.to_numpy()])
     return found._replace(exact=(method, cost) == ("sequential", "operations"))
 
 
@@ -181,15 +176,17 @@ def largest_error(tables: Tables, name: str) -> Measurement:
     errors = {n: found for n, found in errors_by_size(tables, "linear", name).items() if n >= CHUNK_ROWS}
     if not errors:
         raise MissingData(f"{CHUNK_ROWS} rows or more: not run at this preset")
-    means = {f"{np.abs(e).mean():.1f} nats at {n:.0f} rows": (n, mean(np.abs(e))) for n, e in errors.items()}
-    return largest_of(
-        {note: magnitude(e, abs(reference_at(tables, "linear", n))) for note, (n, e) in means.items()}
-    )
+    found = {}
+    for n, error in errors.items():
+        size = mean(np.abs(error))
+        note = f"{size.value:.1f} nats at {n:.0f} rows"
+        found[note] = magnitude(size, abs(reference_at(tables, "linear", n)))
+    return largest_of(found)
 
 
 def errors_by_size(tables: Tables, model: str, name: str) -> dict[float, FloatArray]:
     """Errors of an estimator's runs by the numbers of rows that have a reference and runs of nested sampling."""
-    truth, sizes = reference(tables, model), row_counts(by_size(tables, model, RIVALS["nested"].log_evidence))
+    truth, sizes = reference(tables, model), row_counts(by_size(tables, model, "nested_log_evidence"))
     found = {}
     for n in map(float, sizes[np.isin(sizes, truth.index)]):
         with contextlib.suppress(MissingData):
@@ -199,9 +196,8 @@ def errors_by_size(tables: Tables, model: str, name: str) -> dict[float, FloatAr
 
 def runs_below(tables: Tables, name: str) -> Measurement:
     """SE-24: least proportion of runs below the exact or near-exact value, of all models and numbers of rows."""
-    return _least_of_many(
-        {m: {n: e < 0 for n, e in errors_by_size(tables, m, name).items()} for m in MODEL_CASES}
-    )
+    errors = {model: errors_by_size(tables, model, name) for model in MODEL_CASES}
+    return _least_of_many({m: {n: e < 0 for n, e in errors[m].items()} for m in errors})
 
 
 def largest_is_closest(tables: Tables) -> Measurement:
@@ -233,9 +229,8 @@ def _least_of_many(found: Mapping[str, Mapping[float, BooleanArray]]) -> Measure
 
 def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
     """SE-24."""
-    found, nested = (
-        values_at(full_data_errors(tables, model, name), size) / size for name in ("ais", "nested")
-    )
+    read = partial(full_data_errors, tables, model)
+    found, nested = (values_at(read(name), size) / size for name in ("ais", "nested"))
     width = np.ptp(np.concatenate([found, nested]))
     return mean(found, f"NS {nested.mean():.2g} a row; all runs within {width:.2g}")
 
@@ -265,13 +260,9 @@ def sequential_error(tables: Tables, model: str, size: int) -> Measurement:
 def hybrid_distance(tables: Tables, model: str) -> Measurement:
     """SE-33: largest relative distance of the hybrid estimate from nested sampling, beyond its start."""
     curve = between(published(tables, model, "sequential").curve("log_evidence"), HYBRID_ROWS + 1)
-    sizes = curve.columns.intersection(by_size(tables, model, RIVALS["nested"].log_evidence).columns)
-    return largest_of(
-        {
-            f"at {n:.0f} rows": estimate(_relative_distance, *_hybrid(tables, model, n))
-            for n in map(float, sizes)
-        }
-    )
+    sizes = curve.columns.intersection(by_size(tables, model, "nested_log_evidence").columns)
+    found = {n: estimate(_relative_distance, *_hybrid(tables, model, n)) for n in map(float, sizes)}
+    return largest_of({f"at {n:.0f} rows": distance for n, distance in found.items()})
 
 
 def disagreement_left(tables: Tables, model: str, size: int) -> Measurement:
@@ -288,7 +279,7 @@ def _hybrid(tables: Tables, model: str, size: float) -> list[FloatArray]:
     """The sequential estimator at the first rows and a number of rows [repeat, both], and nested sampling at both."""
     rows = [HYBRID_ROWS, size]
     own = early(tables, model, "sequential", size).curve("log_evidence")
-    nested = (full_data(tables, model, RIVALS["nested"].log_evidence, n) for n in rows)
+    nested = (full_data(tables, model, "nested_log_evidence", n) for n in rows)
     return [np.stack([values_at(own, n) for n in rows], axis=1), *nested]
 
 
@@ -317,18 +308,15 @@ def poor_modes_left(tables: Tables, stream: str) -> Measurement:
     early = 1.0 - tables.values("near_best_early", "repeat", case=case)
     late = 1.0 - StreamRuns(tables, case, {"start": "growing"}).totals("near_best")
     note = f"far from it {early.mean():.2f} early, {late.mean():.2f} at the end"
-    return estimate(
-        lambda one, two: float(1.0 - two.mean() / one.mean()), early, late, method="paired", note=note
-    )
+    return estimate(lambda a, b: float(1.0 - b.mean() / a.mean()), early, late, method="paired", note=note)
 
 
 def better_than_one_gaussian(tables: Tables, stream: str) -> Measurement:
     """SE-40: fraction of the particles that fit the rows of a stream better than a single Gaussian does."""
-    where: dict[str, Any] = {"case": f"starts__stream-{stream}", "start": "growing"}
-    fits = tables.array(
-        "log_likelihood_per_row", "repeat", "particle", table="start_repeat_particle", **where
-    )
-    data = rows(stream, int(tables.setting("n_rows", case=where["case"])))
+    case, dims = f"starts__stream-{stream}", ("repeat", "particle")
+    read = partial(tables.array, "log_likelihood_per_row", *dims, table="start_repeat_particle")
+    fits = read(case=case, start="growing")
+    data = rows(stream, int(tables.setting("n_rows", case=case)))
     alone = float(np.mean(stats.norm.logpdf(data, data.mean(axis=0), data.std(axis=0)).sum(axis=1)))
     worst, median = fits.quantile([0.0, 0.5]).values - alone
     note = f"worst and median particle {worst:.3g} and {median:.3g} nats a row above it"
@@ -395,13 +383,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-37": speed_up_measures("softmax", "sequential"),
     "SE-39": speed_up_measures("mixture", "sequential"),
     "SE-40": {
+        "single Gaussian": partial(better_than_one_gaussian, stream="mixture"),
         **{
-            f"single Gaussian{end}": partial(better_than_one_gaussian, stream=stream)
-            for stream, end in (
-                ("mixture", ""),
-                ("mixture_intermediate", ", intermediate"),
-                ("mixture_separated", ", separated"),
-            )
+            f"single Gaussian, {n}": partial(better_than_one_gaussian, stream=f"mixture_{n}")
+            for n in ("intermediate", "separated")
         },
         "poor modes left": partial(poor_modes_left, stream="mixture_separated"),
         "poor modes left, intermediate": partial(poor_modes_left, stream="mixture_intermediate"),

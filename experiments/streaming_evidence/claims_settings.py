@@ -8,24 +8,9 @@ import pandas as pd
 
 from auxmc.diagnostics.stream_changes import change_points, chunk_scores
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import (
-    Measurement,
-    estimate,
-    largest_of,
-    mean,
-    proportion,
-    proportion_of,
-    rate,
-)
+from auxmc_pipeline.measuring import Measurement, estimate, largest_of, mean, proportion, proportion_of, rate
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
-from experiments.streaming_evidence.claims_evidence import (
-    ALL_ROWS,
-    COSTS,
-    gain,
-    magnitude,
-    power_of_rows,
-    ratio,
-)
+from experiments.streaming_evidence.claims_evidence import ALL_ROWS, COSTS, gain, magnitude, power, ratio
 from experiments.streaming_evidence.stream_runs import (
     CHANGES,
     COMPONENTS,
@@ -42,7 +27,6 @@ from experiments.streaming_evidence.stream_runs import (
     final_rows,
     following,
     following_redrawn,
-    full_data,
     published,
     reference_at,
     row_counts,
@@ -95,10 +79,8 @@ def steps_after(
 
 def steps_over_enough(tables: Tables, n_components: int, change: int) -> Measurement:
     """SE-71, median steps of chunks after a change over those of the model with most components, in order."""
-    runs = [
-        steps_of_chunks(following_redrawn(tables, k, "non_stationary"))
-        for k in (n_components, COMPONENTS[-1])
-    ]
+    numbers = (n_components, COMPONENTS[-1])
+    runs = (steps_of_chunks(following_redrawn(tables, k, "non_stationary")) for k in numbers)
     above, below = (np.median(steps.iloc[:, _chunk_after(steps, change) :], axis=1) for steps in runs)
     note = f"{above.mean():.1f} and {below.mean():.1f} steps"
     # Models follow the same data sets.
@@ -229,7 +211,6 @@ _CASE = "sensitivity"
 _FAST = "learning_rate=1 rate_times_moves=2"
 _EXACT = "method=control_variates"
 _EARLY_ROWS = 50_000
-_DEFAULT_RATE = 0.1
 _SMALL_ROWS = (500, 1000, 5000)
 _BEND = 100_000
 _BEND_CASES = ("slow_rate", *MORE_REPEATS)
@@ -251,31 +232,37 @@ def at_end(runs: StreamRuns, quantity: str) -> FloatArray:
     return values_at(runs.curve(quantity), runs.end)
 
 
-final_seconds = partial(at_end, quantity="seconds")
-final_operations = partial(at_end, quantity="operations")  # likelihoods and gradients of rows
-Read = Callable[[StreamRuns], FloatArray]  # One of the four above
+_READ: dict[str, Callable[[StreamRuns], FloatArray]] = {
+    "error": final_distance,
+    "steps": mean_steps,
+    "time": partial(at_end, quantity="seconds"),
+    "operations": partial(at_end, quantity="operations"),  # likelihoods and gradients of rows
+}
 
 
 def growth(
     tables: Tables,
     name: str,
-    read: Read,
+    what: str,
     cases: tuple[str, ...] = (),
     *,
     first: float = 0.0,
     n_rows: float = np.inf,
 ) -> Measurement:
-    """Power of what is swept, from a first value on, with which a quantity grows, mean over paired runs."""
+    """Power of what is swept, from a first value on, with which one of _READ grows, mean over paired runs."""
     runs = {
         number: each._replace(last=min(each.last, n_rows))
         for number, each in sweep(tables, name, cases).items()
         # Times are compared within the runs of one machine; the published settings are those of another case.
-        if number >= first and (read is not final_seconds or each.case == _CASE)
+        if number >= first and (what != "time" or each.case == _CASE)
     }
-    found = {number: read(each) for number, each in runs.items()}
+    found = {number: _READ[what](each) for number, each in runs.items()}
     words = ", ".join(f"{number:g}: {values.mean():.3g}" for number, values in found.items())
-    slopes = [power_of_rows(np.array(list(found)), values) for values in _by_run(found)]
+    slopes = [power(np.array(list(found)), values) for values in _by_run(found)]
     return mean(slopes, f"at {min(each.end for each in runs.values()):.0f} rows: {words}")
+
+
+_growth_with_rate = partial(growth, name="rate", cases=MORE_REPEATS)
 
 
 def steps_of_particles(tables: Tables) -> Measurement:
@@ -290,10 +277,10 @@ def steps_of_particles(tables: Tables) -> Measurement:
     return estimate(most_over_fewest, steps, method="jackknife", note=note)
 
 
-def with_annealing(tables: Tables, read: Read) -> Measurement:
+def with_annealing(tables: Tables, cost: str) -> Measurement:
     """SE-84: cost of all rows with the published target over that without annealing."""
     case = case_with(tables, "target_share=0.1")
-    first, second = (read(varied(tables, case, name)) for name in ("default", "target_share=0.1"))
+    first, second = (_READ[cost](varied(tables, case, name)) for name in ("default", "target_share=0.1"))
     note = f"at {final_rows(tables, case):.0f} rows: {first.mean():.3g} against {second.mean():.3g}"
     return ratio(first, second, note)
 
@@ -303,10 +290,8 @@ def error_at_slow_rate(tables: Tables) -> Measurement:
     case = case_with(tables, "learning_rate=0.01")
     first, second = (final_distance(varied(tables, case, name)) for name in ("learning_rate=0.01", "default"))
     n_shared = min(first.size, second.size)
-    return mean(
-        np.log(first[:n_shared] / second[:n_shared]),
-        f"at {final_rows(tables, case):.0f} rows: {first.mean():.3g} against {second.mean():.3g} nats",
-    )
+    note = f"at {final_rows(tables, case):.0f} rows: {first.mean():.3g} against {second.mean():.3g} nats"
+    return mean(np.log(first[:n_shared] / second[:n_shared]), note)
 
 
 def spread_without_annealing(tables: Tables, n_rows: int) -> Measurement:
@@ -349,24 +334,21 @@ def over_rivals(tables: Tables, *settings: StreamRuns) -> Measurement:
 
 def most_rows_of_ais(tables: Tables) -> float:
     """Most rows of the mixture for which annealed importance sampling was run."""
-    return float(row_counts(by_size(tables, "mixture", RIVALS["ais"].log_evidence))[-1])
+    return float(row_counts(by_size(tables, "mixture", "annealed_log_evidence"))[-1])
 
 
 def targets_at_end(tables: Tables) -> Measurement:
     """SE-86: largest of the targets' mean absolute errors after all rows, from the reference and relative to it."""
     runs = {number: each for number, each in sweep(tables, "target").items() if number > 1}
     unit = abs(reference_at(tables, "mixture", next(iter(runs.values())).end))
-    return largest_of(
-        {f"target {number:.0f}": magnitude(mean(final_distance(r)), unit) for number, r in runs.items()}
-    )
+    found = {number: magnitude(mean(final_distance(r)), unit) for number, r in runs.items()}
+    return largest_of({f"target {number:.0f}": distance for number, distance in found.items()})
 
 
 def small_target(tables: Tables, n_rows: int) -> Measurement:
     """SE-86: distance of a target of two particles from annealed importance sampling, over that of nested sampling."""
     own = values_at(_early_target(tables, "target_share=0.2").curve("log_evidence"), n_rows)
-    annealed, nested = (
-        full_data(tables, "mixture", RIVALS[name].log_evidence, n_rows) for name in ("ais", "nested")
-    )
+    annealed, nested = (estimates(tables, "mixture", name, n_rows) for name in ("ais", "nested"))
 
     def over(own: FloatArray, annealed: FloatArray, nested: FloatArray) -> float:
         return float(abs((own.mean() - annealed.mean()) / (nested.mean() - annealed.mean())))
@@ -378,7 +360,7 @@ def small_target(tables: Tables, n_rows: int) -> Measurement:
 def above_annealed(tables: Tables, n_rows: int) -> Measurement:
     """Log evidence with a target of two particles minus that of annealed importance sampling, in nats."""
     own = values_at(_early_target(tables, "target_share=0.2").curve("log_evidence"), n_rows)
-    return mean(own) - mean(full_data(tables, "mixture", RIVALS["ais"].log_evidence, n_rows))
+    return mean(own) - mean(estimates(tables, "mixture", "ais", n_rows))
 
 
 def _early_target(tables: Tables, variation: str) -> StreamRuns:
@@ -413,9 +395,8 @@ def _bend(
 
 def without_noise(tables: Tables, case: str, rate: str = "learning_rate=1") -> Measurement:
     """SE-90: error at rate 1 without gradient noise, over the error with it."""
-    exact, noisy, usual = (
-        final_distance(varied(tables, case, name)) for name in (f"{rate} {_EXACT}", rate, "default")
-    )
+    names = (f"{rate} {_EXACT}", rate, "default")
+    exact, noisy, usual = (final_distance(varied(tables, case, name)) for name in names)
     note = (
         f"at {final_rows(tables, case):.0f} rows: {exact.mean():.0f} without and {noisy.mean():.0f} nats with gradient "
         f"noise; {usual.mean():.0f} with rate 0.1 and noise"
@@ -494,13 +475,6 @@ def _by_run(found: Mapping[float, FloatArray]) -> FloatArray:
     return np.stack([values[:n_shared] for values in found.values()], axis=1)
 
 
-_READ: dict[str, Read] = {
-    "error": final_distance,
-    "steps": mean_steps,
-    "time": final_seconds,
-    "operations": final_operations,
-}
-
 MEASURE: dict[str, dict[str, Measure]] = {
     "SE-70": {
         **{
@@ -533,19 +507,16 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-75": {f"{k} and {m}": partial(told_apart, pair=(k, m)) for k, m in ((3, 5), (5, 7))},
     "SE-80": {
-        "error": partial(growth, name="particles", read=final_distance),
-        "growth of time": partial(growth, name="particles", read=final_seconds),
-        "growth of operations": partial(growth, name="particles", read=final_operations),
+        "error": partial(growth, name="particles", what="error"),
+        **{f"growth of {n}": partial(growth, name="particles", what=n) for n in COSTS},
         "steps, most over fewest": steps_of_particles,
     },
-    "SE-81": {n: partial(growth, name="moves", read=r) for n, r in _READ.items()},
-    "SE-82": {
-        n: partial(growth, name="batch", read=_READ[n], cases=MORE_REPEATS) for n in ("steps", "error")
-    },
-    "SE-83": {"steps": partial(growth, name="target", read=mean_steps)},
+    "SE-81": {n: partial(growth, name="moves", what=n) for n in _READ},
+    "SE-82": {n: partial(growth, name="batch", what=n, cases=MORE_REPEATS) for n in ("steps", "error")},
+    "SE-83": {"steps": partial(growth, name="target", what="steps")},
     "SE-84": {
         **{f"spread at {n} rows": partial(spread_without_annealing, n_rows=n) for n in _SMALL_ROWS},
-        **{n: partial(with_annealing, read=_READ[n]) for n in COSTS},
+        **{n: partial(with_annealing, cost=n) for n in COSTS},
     },
     "SE-85": {"first tenth": early_steps, "first tenth, steps beyond one": partial(early_steps, free=1)},
     "SE-86": {
@@ -556,35 +527,26 @@ MEASURE: dict[str, dict[str, Measure]] = {
         **{f"target of 2, {n} rows": partial(small_target, n_rows=n) for n in _SMALL_ROWS},
     },
     "SE-87": {
-        **{
-            n: partial(growth, name="rate", read=_READ[n], cases=MORE_REPEATS)
-            for n in ("error", "operations")
-        },
+        **{n: partial(_growth_with_rate, what=n) for n in ("error", "operations")},
         "error, 0.01 over 0.1": error_at_slow_rate,
-        "error, 0.1 to 1": partial(
-            growth, name="rate", read=final_distance, cases=MORE_REPEATS, first=_DEFAULT_RATE
-        ),
-        "steps": partial(growth, name="rate", read=mean_steps, cases=MORE_REPEATS, n_rows=_EARLY_ROWS),
-        "time": partial(growth, name="rate", read=final_seconds),
+        "error, 0.1 to 1": partial(_growth_with_rate, what="error", first=0.1),
+        "steps": partial(_growth_with_rate, what="steps", n_rows=_EARLY_ROWS),
+        "time": partial(growth, name="rate", what="time"),
     },
     "SE-88": {
-        **{
-            n: partial(bend_of_steps, over_usual=over)
-            for n, over in (("steps after over before", False), ("over rate 0.1", True))
-        },
-        **{
-            f"over that near {name} rows": partial(bend_elsewhere, octave=at)
-            for name, at in (("5e4", 0.5), ("2e5", 2.0))
-        },
+        "steps after over before": partial(bend_of_steps, over_usual=False),
+        "over rate 0.1": partial(bend_of_steps, over_usual=True),
+        "over that near 5e4 rows": partial(bend_elsewhere, octave=0.5),
+        "over that near 2e5 rows": partial(bend_elsewhere, octave=2.0),
         "time after over before": lambda tables: mean(_bend(tables, "seconds")),
     },
-    "SE-89": {n: partial(growth, name="exchange", read=_READ[n]) for n in ("time", "operations", "error")},
+    "SE-89": {n: partial(growth, name="exchange", what=n) for n in ("time", "operations", "error")},
     "SE-90": {
         "part of the decrease": decrease_without_noise,
         "mixture, 2 moves, part without noise": partial(without_noise, case="fast", rate=_FAST),
         "mixture, part without noise": partial(without_noise, case=_CASE),
     },
-    "SE-91": {"mixture": partial(growth, name="exchange", read=mean_steps, cases=("exchange_more",))},
+    "SE-91": {"mixture": partial(growth, name="exchange", what="steps", cases=("exchange_more",))},
     "SE-92": {
         "most rows of AIS": lambda tables: over_rivals(
             tables, varied(tables, first_run(tables, "fast", _CASE), _FAST)

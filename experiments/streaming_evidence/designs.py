@@ -17,19 +17,11 @@ from auxmc.kernels.streams.nested_sampling import NestedSettings
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
+from experiments.streaming_evidence import problem
 from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream
 from experiments.streaming_evidence.nested import dead_points, nested_runs
-from experiments.streaming_evidence.problem import (
-    HYBRID_ROWS,
-    NOISE_SCALE,
-    chunk_ends,
-    ends_of,
-    exact_linear,
-    keys_of_runs,
-    model_of,
-    rows_of_stream,
-)
+from experiments.streaming_evidence.problem import HYBRID_ROWS, exact_linear, keys_of_runs, rows_of_stream
 from experiments.streaming_evidence.settings import Settings
 
 LIVE_POINTS = (2, 200)  # The published number, and one with which runs are accurate
@@ -39,7 +31,7 @@ _FRACTION = 0.01
 def run_stopping(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Errors of nested sampling [live points, repeat] by the additive rule and at its end, without the live points."""
     rows = rows_of_stream(settings)[:HYBRID_ROWS]
-    model = model_of(settings)
+    model = problem.model_of(settings)
     exact = float(exact_linear(rows, [HYBRID_ROWS])[0])
     shape = (len(LIVE_POINTS), settings.n_repeats)
     errors = {name: np.full(shape, np.nan) for name in ("additive_error", "remaining_error", "spread")}
@@ -85,7 +77,7 @@ def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     Particles that see all rows at once make `n_start_moves` moves with the whole gradient from the prior.
     """
     rows = rows_of_stream(settings)
-    model = model_of(settings)
+    model = problem.model_of(settings)
     made = each(lambda start: _run(settings, context, model, rows, start), STARTS)
     found = np.stack([_scores(model, runs, rows) / len(rows) for runs in made])
     lost = np.stack([runs.record["n_not_finite"][:, -1] for runs in made])
@@ -99,12 +91,8 @@ def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
         "near_best_early": ("repeat", near_early, {"units": "share of particles"}),  # codespell:ignore
         "n_not_finite": (("start", "repeat"), lost, {"units": "particles"}),
     }
-    coords = {
-        "start": list(STARTS),
-        "repeat": np.arange(settings.n_repeats),
-        "particle": np.arange(settings.n_particles),
-    }
-    return {"statistics": xr.Dataset(variables, coords)}
+    numbers = {"repeat": np.arange(settings.n_repeats), "particle": np.arange(settings.n_particles)}
+    return {"statistics": xr.Dataset(variables, {"start": list(STARTS), **numbers})}
 
 
 def _run(
@@ -112,10 +100,10 @@ def _run(
 ) -> Runs:
     schedule = "growing" if start == "growing" else "constant"
     own = dataclasses.replace(settings, method="sequential", schedule=schedule)
-    ends = ends_of(own)
+    ends = problem.ends_of(own)
     if start == "at_once":
         own = dataclasses.replace(own, n_moves=settings.n_start_moves, batch_size=1)
-        ends = chunk_ends(len(rows), len(rows), cuts=())
+        ends = problem.chunk_ends(len(rows), len(rows), cuts=())
     keys = keys_of_runs(context, settings.n_repeats, settings.stream, "starts", start)
     return run_repeats(build_stream(model, own), [rows] * len(keys), ends, keys, context, names or start)
 
@@ -149,8 +137,8 @@ def run_nested_pair(settings: Settings, context: RunContext) -> dict[str, xr.Dat
         # The larger model has the additional input as its first column.
         columns = [d[:, 6 - n_features :] for d in data]
         given = [own_rows for own_rows in columns for _ in range(settings.n_repeats)]
-        estimator = build_stream(linear_regression(n_features, NOISE_SCALE), own)
-        return run_repeats(estimator, given, ends_of(own), keys, context, "-".join(map(str, where)))
+        estimator = build_stream(linear_regression(n_features, problem.NOISE_SCALE), own)
+        return run_repeats(estimator, given, problem.ends_of(own), keys, context, "-".join(map(str, where)))
 
     combinations = list(itertools.product(PAIR_METHODS, (6, 5)))
     found, lost = np.zeros(shape), np.zeros(shape)

@@ -140,9 +140,8 @@ def _compile(stream: Stream, extras: Extras, data: Array, size: int, dtype: Any)
             def absorb() -> tuple[Any, dict[str, Array]]:
                 taken = lax.dynamic_slice(data, (begin, jnp.zeros_like(begin)), (size, n_columns))
                 past = PastRows(data, begin)
-                after, record = stream.absorb(
-                    jax.random.fold_in(chunk_key, number), state, Chunk(taken, n_valid), past
-                )
+                own_key = jax.random.fold_in(chunk_key, number)
+                after, record = stream.absorb(own_key, state, Chunk(taken, n_valid), past)
                 return after, {**record._asdict(), **extras(after)}
 
             shapes = jax.eval_shape(absorb)[1]

@@ -35,10 +35,10 @@ class Look(NamedTuple):
     """How a method is drawn; what is None is matplotlib's own."""
 
     label: str | None
-    colour: str
-    line: str = "-"
+    color: str
+    linestyle: str = "-"
     marker: str | None = None
-    width: float | None = None
+    linewidth: float | None = None
 
 
 _FIRST_ROWS = 100
@@ -106,7 +106,7 @@ def _published_errors(axis: Axes, truth: pd.Series) -> None:
     ):
         if truth.index[-1] == _PUBLISHED_ROWS:
             value = published_value("streaming_evidence", claim, setting)
-            published_mark(axis, _PUBLISHED_ROWS, value, unit=unit, colour=_LOOKS[name].colour)
+            published_mark(axis, _PUBLISHED_ROWS, value, unit=unit, colour=_LOOKS[name].color)
 
 
 def floor_figure(tables: Tables) -> Figure:
@@ -114,15 +114,15 @@ def floor_figure(tables: Tables) -> Figure:
     figure, (left, middle, right) = page(3.3, 1, 3)
     for axis, draw in ((left, _loss_panel), (middle, _variance_panel), (right, _remedies_panel)):
         draw(axis, tables)
-    handles, labels = right.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3, title="right panel")
+    entries = right.get_legend_handles_labels()
+    figure.legend(*entries, loc="outside upper center", ncols=3, title="right panel")
     return stream_footer(figure, tables, "linear|floor")
 
 
 def log_evidence(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Log evidence of each row by a method, by rows."""
     if name in stream_runs.RIVALS:
-        found = stream_runs.by_size(tables, model, stream_runs.RIVALS[name].log_evidence).ffill()
+        found = stream_runs.by_size(tables, model, f"{stream_runs.RIVALS[name]}_log_evidence").ffill()
         return stream_runs.per_row(found)
     if name == "hybrid":
         found = stream_runs.published(tables, model, "sequential").curve("log_evidence_hybrid")
@@ -134,7 +134,7 @@ def log_evidence(tables: Tables, model: str, name: str) -> pd.DataFrame:
 def seconds(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Time of a method, by rows."""
     if name in stream_runs.RIVALS:
-        return stream_runs.by_size(tables, model, stream_runs.RIVALS[name].seconds).ffill()
+        return stream_runs.by_size(tables, model, f"{stream_runs.RIVALS[name]}_seconds").ffill()
     return stream_runs.between(stream_runs.published(tables, model, name).curve("seconds"), _FIRST_ROWS)
 
 
@@ -162,7 +162,7 @@ def _time_panel(axis: Axes, found: dict[str, pd.DataFrame]) -> None:
     for name, times in found.items():
         band(axis, times, _LOOKS[name])
         if name in stream_runs.RIVALS:
-            axis.plot(times.columns, times.median().cumsum(), color=_LOOKS[name].colour, linestyle=":")
+            axis.plot(times.columns, times.median().cumsum(), color=_LOOKS[name].color, linestyle=":")
     axis.set_yscale("log")
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.set_ylabel("processor time (s)")
@@ -225,10 +225,8 @@ def _variance_panel(axis: Axes, tables: Tables) -> None:
 
 def _remedies_panel(axis: Axes, tables: Tables) -> None:
     n_rows = stream_runs.final_rows(tables, "floor")
-    runs = {
-        name: stream_runs.published(tables, "linear", name)
-        for name in ("annealed", "corrected", "running_laplace")
-    }
+    methods = ("annealed", "corrected", "running_laplace")
+    runs = {name: stream_runs.published(tables, "linear", name) for name in methods}
     for name in ("resampled", "cooled", "control_variates"):
         runs[name] = stream_runs.varied(tables, "floor", f"method={name}")
 
@@ -237,7 +235,7 @@ def _remedies_panel(axis: Axes, tables: Tables) -> None:
 
     for name, found in available(errors, runs).items():
         look = _LOOKS[name]
-        axis.plot(found.index, found, color=look.colour, linestyle=look.line, label=look.label)
+        axis.plot(found.index, found, color=look.color, linestyle=look.linestyle, label=look.label)
     axis.set_yscale("log")
     axis.set_ylabel("absolute error (nats)")
     log_rows(axis)
@@ -307,7 +305,7 @@ def changes_figure(tables: Tables) -> Figure:
     for number, k in enumerate(stream_runs.COMPONENTS):
         ordered = _look(number, f"{k} components")
         runs, shuffled = (stream_runs.following(tables, k, name) for name in ("non_stationary", "shuffled"))
-        for one, look in ((runs, ordered), (shuffled, ordered._replace(line="--", label=None))):
+        for one, look in ((runs, ordered), (shuffled, ordered._replace(linestyle="--", label=None))):
             band(left, stream_runs.per_row(one.curve("log_evidence")), look)
         band(right, stream_runs.steps_of_chunks(runs), ordered)
     left.plot([], [], color="black", linestyle="--", label="shuffled")
@@ -354,7 +352,7 @@ def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
 
 
 def _look(number: int, label: str) -> Look:
-    return Look(label, CYCLE[number % len(CYCLE)], width=1.1)
+    return Look(label, CYCLE[number % len(CYCLE)], linewidth=1.1)
 
 
 def _log_steps(axis: Axes) -> None:
@@ -374,18 +372,8 @@ def band(axis: Axes, found: pd.DataFrame, look: Look) -> None:
     complete = found.dropna(axis=1)
     rows = stream_runs.row_counts(complete)
     # Seaborn aggregates row by row, which takes most of the time of drawing.
-    axis.fill_between(rows, complete.min(), complete.max(), color=look.colour, alpha=0.2, linewidth=0.0)
-    axis.plot(
-        rows,
-        complete.median(),
-        color=look.colour,
-        linestyle=look.line,
-        linewidth=look.width,
-        marker=look.marker,
-        markersize=4.0,
-        markeredgewidth=0.0,
-        label=look.label,
-    )
+    axis.fill_between(rows, complete.min(), complete.max(), color=look.color, alpha=0.2, linewidth=0.0)
+    axis.plot(rows, complete.median(), markersize=4.0, markeredgewidth=0.0, **look._asdict())
 
 
 def log_rows(axis: Axes) -> None:

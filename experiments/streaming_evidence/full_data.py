@@ -69,7 +69,9 @@ def _run_sizes(
 ) -> dict[str, Any]:
     """Variables of an estimator for the first of the sizes of a case; every run is a unit."""
     progress = Progress(f"{context.label} [{_TITLES[name]}]")
-    runs = [(n_rows, repeat) for n_rows in sizes for repeat in range(_n_runs(settings, n_rows))]
+    few = {n: settings.n_few_runs for n in sizes if n > settings.few_runs_above}
+    n_runs = {n: min(few.get(n, settings.n_repeats), settings.n_repeats) for n in sizes}
+    runs = [(n, repeat) for n in sizes for repeat in range(n_runs[n])]
 
     def make(number: int) -> NamedArrays:
         n_rows, repeat = runs[number]
@@ -91,13 +93,7 @@ def _run_sizes(
     return variables
 
 
-def _n_runs(settings: Settings, n_rows: int) -> int:
-    few = settings.n_few_runs if n_rows > settings.few_runs_above else settings.n_repeats
-    return min(few, settings.n_repeats)
-
-
 def _nested_programs(model: RowModel, rows: FloatArray) -> Callable[[int], _Program]:
-
     compiled: list[Callable[[Array, int], NestedRun]] = []
 
     def program_for(n_rows: int) -> _Program:

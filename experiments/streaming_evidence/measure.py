@@ -54,9 +54,8 @@ def stream_statistics(
     if MODELS[settings.stream] == "linear":
         exact = exact_linear(rows, ends)
         curves["exact"] = ("absorbed", exact[shown], nats)
-        curves |= {
-            f"error{name}": (dims, (found - exact)[:, shown], nats) for name, found in estimates.items()
-        }
+        errors = {name: (found - exact)[:, shown] for name, found in estimates.items()}
+        curves |= {f"error{name}": (dims, error, nats) for name, error in errors.items()}
         statistics["final_error"] = ("repeat", final - exact[-1], nats)
         statistics["final_error_per_row"] = ("repeat", (final - exact[-1]) / ends[-1], nats)
     repeats = {"repeat": np.arange(len(final))}

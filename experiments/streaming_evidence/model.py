@@ -33,10 +33,8 @@ _MIXTURES = {
         [(0.8, 1.0), (0.7, 0.9), (1.0, 0.7), (0.8, 0.8), (1.1, 0.9)],
     ),
 }
-_CLUSTER_MEANS = np.array(
-    [(-1.5, -0.8), (1.1, -1.1), (0.0, 1.5), (2.2, 1.0), (-2.2, 1.4), (1.4, -0.6), (-0.2, -2.4)]
-)
-_CLUSTER_SDS = np.array([(0.7, 0.7), (0.8, 0.6), (0.9, 0.7), (0.6, 0.8), (0.7, 0.6), (0.7, 0.9), (0.8, 0.8)])
+_MEANS = np.array([(-1.5, -0.8), (1.1, -1.1), (0.0, 1.5), (2.2, 1.0), (-2.2, 1.4), (1.4, -0.6), (-0.2, -2.4)])
+_SDS = np.array([(0.7, 0.7), (0.8, 0.6), (0.9, 0.7), (0.6, 0.8), (0.7, 0.6), (0.7, 0.9), (0.8, 0.8)])
 
 
 class _Stream(NamedTuple):
@@ -110,7 +108,7 @@ def _softmax(number: int, scale: float) -> _Stream:
 
 def _mixture(number: int, name: str) -> _Stream:
     means, sds = (np.array(values) for values in _MIXTURES[name])
-    return _Stream(number, _mixture_rows(_WEIGHTS, means, sds))
+    return _mixture_rows(number, _WEIGHTS, means, sds)
 
 
 def _mixture_from_prior() -> _Stream:
@@ -118,12 +116,10 @@ def _mixture_from_prior() -> _Stream:
     weights = generator.dirichlet(np.ones(5))
     sds = np.sqrt(1.0 / generator.gamma(1.0, 1.0, (5, 2)))
     means = 2.0 * sds * generator.standard_normal((5, 2))
-    return _Stream(8, _mixture_rows(weights, means, sds))
+    return _mixture_rows(8, weights, means, sds)
 
 
-def _mixture_rows(
-    weights: FloatArray, means: FloatArray, sds: FloatArray
-) -> Callable[[np.random.Generator], FloatArray]:
+def _mixture_rows(number: int, weights: FloatArray, means: FloatArray, sds: FloatArray) -> _Stream:
     edges = np.cumsum(weights)
     edges[-1] = 1.0
 
@@ -132,7 +128,7 @@ def _mixture_rows(
         noise = generator.standard_normal((BLOCK_ROWS, means.shape[1]))
         return np.asarray(means[component] + sds[component] * noise)
 
-    return draw
+    return _Stream(number, draw)
 
 
 def _non_stationary(data_set: int = 0) -> FloatArray:
@@ -141,7 +137,7 @@ def _non_stationary(data_set: int = 0) -> FloatArray:
         generator = _generator(6, _ROWS, phase, *other)
         cluster = generator.integers(0, n_clusters, n_rows)
         noise = generator.standard_normal((n_rows, 2))
-        phases.append(_CLUSTER_MEANS[cluster] + _CLUSTER_SDS[cluster] * noise)
+        phases.append(_MEANS[cluster] + _SDS[cluster] * noise)
     return np.concatenate(phases)
 
 
