@@ -7,25 +7,12 @@ import numpy as np
 import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import (
-    Measurement,
-    estimate,
-    exact,
-    largest,
-    mean,
-    mean_proportion,
-    proportion,
-)
+from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, mean_proportion, proportion
 from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE
 
 _SMALL_NOISE = 0.05
-_CHECKED_MODELS = {
-    "rates": "Lotka-Volterra",
-    "generalised lambda": "generalised lambda",
-    "pose": "human pose",
-}
-_CHECKS = ("position", "none")
+_CHECKED = {"rates": "Lotka-Volterra", "generalised lambda": "generalised lambda", "pose": "human pose"}
 _CHANGES = "branch_changes_per_iteration"
 
 
@@ -90,10 +77,8 @@ def noisy_changes(tables: Tables) -> Measurement:
 
 def checking_cost(tables: Tables, model: str, quantity: str, note: str) -> Measurement:
     """IM-ALG-01: mean ratio of costs of chains that differ by the check alone."""
-    checked, unchecked = (
-        tables.values(quantity, "checked_model_check_repeat", checked_model=model, check=check)
-        for check in _CHECKS
-    )
+    read = partial(tables.values, quantity, "checked_model_check_repeat", checked_model=model)
+    checked, unchecked = read(check="position"), read(check="none")
     return mean(checked / unchecked, f"{checked.size} chains, with and without {note}")
 
 
@@ -179,16 +164,13 @@ def small_noise_by_evaluations(tables: Tables) -> Measurement:
     def mean_log(sampler: str, scale: float) -> Measurement:
         return mean(np.log(rates.sel(sampler=sampler, small_noise=scale).values))
 
-    found = {
-        scale: mean_log("constrained_hmc", scale) - mean_log("hmc", scale)
-        for scale in rates["small_noise"].values
-        if scale <= _SMALL_NOISE
-    }
+    small = [scale for scale in rates["small_noise"].values if scale <= _SMALL_NOISE]
+    found = [mean_log("constrained_hmc", scale) - mean_log("hmc", scale) for scale in small]
     listed = ", ".join(
         f"{math.exp(one.value):.3g} times at {scale:g}, HMC with {float(steps.sel(small_noise=scale)):g} steps"
-        for scale, one in found.items()
+        for scale, one in zip(small, found, strict=True)
     )
-    values, errors, *_ = zip(*found.values(), strict=True)
+    values, errors, *_ = zip(*found, strict=True)
     return largest(np.negative(values), errors, [listed] * len(found)) * -1.0
 
 
@@ -224,14 +206,12 @@ def painted_cost(tables: Tables, quantity: str) -> Measurement:
     return found._replace(error=np.nan) if "seconds" in quantity else found
 
 
-def painted_efficiency(tables: Tables, cost: str) -> Measurement:
+def painted_efficiency(tables: Tables, quantity: str) -> Measurement:
     """IM-MN-02: effective draws for their cost of constrained HMC over those of HMC; a time has no error, as above."""
-    constrained, plain = (
-        mean(of_chains(tables, "painted_ess_per_iteration", name) / of_chains(tables, cost, name).mean())
-        for name in ("constrained_hmc", "hmc")
-    )
-    found = constrained / plain
-    return found._replace(error=np.nan) if "seconds" in cost else found
+    both, read = ("constrained_hmc", "hmc"), partial(of_chains, tables)
+    draws = [read("painted_ess_per_iteration", name) / read(quantity, name).mean() for name in both]
+    found = mean(draws[0]) / mean(draws[1])
+    return found._replace(error=np.nan) if "seconds" in quantity else found
 
 
 MEASURE: dict[str, dict[str, Measure]] = {
@@ -243,7 +223,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-IL-02": {"exact": exact_changes, "noisy": noisy_changes},
     "IM-ALG-01": {
         f"{name}{ending}": partial(checking_cost, model=model, quantity=quantity, note=note)
-        for name, model in _CHECKED_MODELS.items()
+        for name, model in _CHECKED.items()
         for ending, quantity, note in (
             ("", "check_seconds", "in turns"),
             (": evaluations", "check_work", "from the same streams"),
@@ -278,10 +258,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "HMC": partial(painted, sampler="hmc"),
     },
     "IM-MN-02": {
-        "dearer: time": partial(painted_cost, quantity="painted_seconds_per_iteration"),
-        "dearer: passes": partial(painted_cost, quantity="painted_passes_per_iteration"),
-        "overall: time": partial(painted_efficiency, cost="painted_seconds_per_iteration"),
-        "overall: passes": partial(painted_efficiency, cost="painted_passes_per_iteration"),
+        f"{name}: {cost}": partial(measure, quantity=f"painted_{unit}_per_iteration")
+        for name, measure in (("dearer", painted_cost), ("overall", painted_efficiency))
+        for cost, unit in (("time", "seconds"), ("passes", "passes"))
     },
 }
 

@@ -31,11 +31,9 @@ from experiments.lotka_volterra.model.generator import published_model
 from experiments.manifold_illustrations.operations import count_cholesky, count_operations, count_updates
 from experiments.manifold_illustrations.settings import Settings
 
-CHECKS = ("position", "none")
-"""With the check of Algorithm 11, and without."""
+CHECKS = ("position", "none")  # with the check of Algorithm 11, and without
 
-N_CHAINS = 4
-"""Chains whose efficiency is compared."""
+N_CHAINS = 4  # chains whose efficiency is compared
 
 _LAMBDA_SEED, _N_OBSERVATIONS = 20170628, 250
 _POSE_NOISE = 0.01
@@ -60,16 +58,12 @@ def check_costs(settings: Settings, context: RunContext) -> xr.Dataset:
     if settings.larger_models:
         cases |= {"generalised lambda": _lambda(), "human pose": _pose()}
     n_draws = max(settings.n_cost_draws // _THINNING, 2)
-    costs = [
-        _costs_in_turns(stream(context.seed, context.study, "check", name), case, n_draws)
-        for name, case in cases.items()
-    ]
+    keys = (stream(context.seed, context.study, "check", name) for name in cases)
+    costs = [_costs_in_turns(key, case, n_draws) for key, case in zip(keys, cases.values(), strict=True)]
+    seconds, work = (np.array(found) for found in zip(*costs, strict=True))
     dims = ("checked_model", "check", "repeat")
     return xr.Dataset(
-        {
-            "check_seconds": (dims, np.array([seconds for seconds, _ in costs]), {"units": "s"}),
-            "check_work": (dims, np.array([work for _, work in costs])),
-        },
+        {"check_seconds": (dims, seconds, {"units": "s"}), "check_work": (dims, work)},
         coords={"checked_model": list(cases), "check": list(CHECKS), "repeat": range(_N_CHECKED)},
     )
 
@@ -122,9 +116,8 @@ def _pose() -> _Case:
     scene = human_pose.simulated_scenes(model, _POSE_NOISE)[0]
     observed = jnp.asarray(scene.observed)
     # From the pose that made the images on, so that no warm-up is needed.
-    start = noisy_input(
-        lambda inputs: human_pose.generate(model, inputs), jnp.asarray(scene.inputs), observed, _POSE_NOISE
-    )
+    generate = partial(human_pose.generate, model)
+    start = noisy_input(generate, jnp.asarray(scene.inputs), observed, _POSE_NOISE)
     conditioned = human_pose.conditioned_model(model, observed, _POSE_NOISE)
     return _Case(conditioned, lambda key: start, start.shape[0], 0.05, (10, 20), 8)
 
@@ -164,10 +157,8 @@ def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 def undivided(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs design undivided: failed and accepted fractions with the longest steps of design costs, in one go."""
     draws = _rates_chains(settings, context, max(settings.inner_steps), is_divided=False).draws
-    fractions = {
-        f"undivided_{name}": ("chain", draws[name][0, :, _N_DISCARDED:].mean(axis=1))
-        for name in ("failed", "accepted")
-    }
+    kept = {name: draws[name][0, :, _N_DISCARDED:] for name in ("failed", "accepted")}
+    fractions = {f"undivided_{name}": ("chain", values.mean(axis=1)) for name, values in kept.items()}
     return {"statistics": xr.Dataset(fractions, coords={"chain": range(N_CHAINS)})}
 
 
@@ -204,11 +195,8 @@ def _rates_chains(
         return build(parameters).init(case.start(key), key=key)
 
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
-        return {
-            "inputs": state.position[:4],
-            "accepted": info.is_accepted,
-            "failed": jnp.isinf(info.energy_change),
-        }
+        failed = jnp.isinf(info.energy_change)
+        return {"inputs": state.position[:4], "accepted": info.is_accepted, "failed": failed}
 
     return run_chains(
         context,
@@ -250,17 +238,15 @@ def _gram_costs(key: Array, settings: Settings) -> xr.Dataset:
     def operations(build: Callable[[Array, Array], Jacobian]) -> list[float]:
         return [count_operations(partial(_solve, build), (n, _N_SHARED), (n,)) for n in structured]
 
+    times = [_solve_time(key, n, diagonal_jacobian) for n in structured]
     by_size = [count_updates(n, _N_SHARED) for n in _UPDATE_SIZES]
     by_rank = [count_updates(_UPDATE_SIZES[0], rank) for rank in _UPDATE_RANKS]
     return xr.Dataset(
         {
             "gram_dense_seconds": ("dense_size", [_solve_time(key, n, _dense) for n in dense]),
             "gram_dense_operations": ("dense_size", [count_cholesky(n) for n in dense]),
-            "gram_structured_seconds": (
-                "structured_size",
-                [_solve_time(key, n, _diagonal) for n in structured],
-            ),
-            "gram_structured_operations": ("structured_size", operations(_diagonal)),
+            "gram_structured_seconds": ("structured_size", times),
+            "gram_structured_operations": ("structured_size", operations(diagonal_jacobian)),
             "gram_markovian_operations": ("structured_size", operations(_markovian)),
             "update_operations_by_size": ("update_size", by_size),
             "update_operations_by_rank": ("update_rank", by_rank),
@@ -276,10 +262,6 @@ def _gram_costs(key: Array, settings: Settings) -> xr.Dataset:
 
 def _dense(block: Array, diagonal: Array) -> Jacobian:
     return dense_jacobian(jnp.concatenate([block, jnp.diag(diagonal)], axis=1))
-
-
-def _diagonal(block: Array, diagonal: Array) -> Jacobian:
-    return diagonal_jacobian(block, diagonal)
 
 
 def _markovian(block: Array, diagonal: Array) -> Jacobian:

@@ -67,10 +67,8 @@ def two_branches(tables: Tables) -> Figure:
     right = figure.add_subplot(grid[2])
     rows = tables.rows("noise_chain", "branch_changes_per_iteration")
     bars: dict[str, Any] = {"errorbar": "se", "err_style": "bars", "marker": "o", "markersize": 4.5}
-    places = {"x": "noise", "y": "branch_changes_per_iteration"}
-    sns.lineplot(
-        rows[rows["noise"] > 0.0], **places, color=_CONSTRAINED, markeredgewidth=0.0, ax=right, **bars
-    )
+    bars |= {"x": "noise", "y": "branch_changes_per_iteration", "color": _CONSTRAINED}
+    sns.lineplot(rows[rows["noise"] > 0.0], markeredgewidth=0.0, ax=right, **bars)
     right.set(xlabel=r"noise scale $\epsilon$", ylabel="branch changes / iteration", ylim=(0.0, None))
     return footer(figure, tables, chain_lengths(tables, case="branches"))
 
@@ -108,9 +106,8 @@ def _by_noise(axis: Axes, tables: Tables) -> None:
     hue: dict[str, Any] = {"hue": "sampler", "palette": {"constrained_hmc": _CONSTRAINED, "hmc": _HMC}}
     style = {"style": "sampler", "markers": {"constrained_hmc": "s", "hmc": "o"}, "dashes": False}
     sns.lineplot(rates, x="small_noise", y="noise_ess_per_second", ax=axis, **hue, **style, **_MARKERS)
-    axis.set(
-        xscale="log", yscale="log", xlabel=r"noise scale $\epsilon$", ylabel="effective draws per second"
-    )
+    axis.set(xscale="log", yscale="log", xlabel=r"noise scale $\epsilon$")
+    axis.set_ylabel("effective draws per second")
     handles, names = axis.get_legend_handles_labels()
     axis.legend(handles, [readable(name) for name in names])
 

@@ -156,9 +156,8 @@ def _energy_errors(key: Array) -> xr.Dataset:
         begin = Phase(state, project_momentum(state.jacobian, normal), jnp.ones((), bool), no_errors())
 
         def step(phase: Phase, _: None) -> tuple[Phase, Array]:
-            new = constrained_step(
-                model, phase, _ENERGY_STEP_SIZE, 1, ProjectionSettings(), "position_and_constraint"
-            )
+            projection, check = ProjectionSettings(), "position_and_constraint"
+            new = constrained_step(model, phase, _ENERGY_STEP_SIZE, 1, projection, check)
             return new, jnp.abs(hamiltonian(new) - hamiltonian(begin))
 
         end, errors = jax.lax.scan(step, begin, None, length=_ENERGY_STEPS)

@@ -28,8 +28,7 @@ def log_prior(inputs: Array) -> Array:
     return -0.5 * jnp.sum(jnp.square(inputs))
 
 
-START = jnp.stack([jnp.asarray(0.9), fibre_height(jnp.asarray(0.9))])
-"""A point on the fibre."""
+START = jnp.stack([jnp.asarray(0.9), fibre_height(jnp.asarray(0.9))])  # a point on the fibre
 
 DRAWN_START = jnp.array([0.7292, -0.3039])
 """Where the trajectory of figure 4.3 starts, in units of prior standard deviations."""

@@ -17,12 +17,7 @@ from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
-from auxmc.models.conditioned import (
-    ConditionedModel,
-    condition_generator,
-    condition_noisy_generator,
-    noisy_input,
-)
+from auxmc.models import conditioned
 from auxmc.numerics.array_types import FloatArray
 from experiments.manifold_illustrations.costs import costs, undivided
 from experiments.manifold_illustrations.identities import identities
@@ -46,7 +41,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
 def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     duration = settings.leapfrog_step_size * settings.n_leapfrog_steps
-    model = condition_generator(generate, log_prior, jnp.zeros(1))
+    model = conditioned.condition_generator(generate, log_prior, jnp.zeros(1))
 
     def unconstrained(momentum: Array) -> Array:
         step_size, n_steps = settings.leapfrog_step_size, settings.n_leapfrog_steps
@@ -76,8 +71,6 @@ def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Datas
     statistics = xr.Dataset(
         {
             "crossings": ("momentum", crossings, {"units": "crossings"}),
-            "path_length": ("momentum", lengths),
-            "net_displacement": ("momentum", net),
             "net_over_path": ("momentum", net / lengths),
         }
     )
@@ -96,11 +89,11 @@ def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Datas
 def _branches(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     start = jnp.array([1.0, 0.0])
 
-    def noisy(scale: Array) -> tuple[ConditionedModel, Array]:
-        model = condition_noisy_generator(hyperbola, log_prior, _OBSERVED, scale)
-        return model, noisy_input(hyperbola, start, _OBSERVED, scale)
+    def noisy(scale: Array) -> tuple[conditioned.ConditionedModel, Array]:
+        model = conditioned.condition_noisy_generator(hyperbola, log_prior, _OBSERVED, scale)
+        return model, conditioned.noisy_input(hyperbola, start, _OBSERVED, scale)
 
-    exact = condition_generator(hyperbola, log_prior, _OBSERVED)
+    exact = conditioned.condition_generator(hyperbola, log_prior, _OBSERVED)
     # The exact model takes no noise scale: zero stands for it in the table.
     parts = [
         _chains(settings, context, "exact", [0.0], lambda scale: (exact, start), 2),
@@ -113,18 +106,14 @@ def _branches(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         "n_failures": lambda draws: draws["failed"].sum(axis=-1),
         "n_not_finite": lambda draws: (~np.isfinite(draws["position"])).any(axis=-1).sum(axis=-1),
     }
+    found = {name: [measure(part.draws) for part in parts] for name, measure in quantities.items()}
     statistics = xr.Dataset(
-        {
-            name: (dims, np.concatenate([measure(part.draws) for part in parts]))
-            for name, measure in quantities.items()
-        },
+        {name: (dims, np.concatenate(values)) for name, values in found.items()},
         coords={"noise": [0.0, *settings.noise_scales], "chain": range(settings.n_chains)},
     )
-    kept = parts[0].draws["position"][0, 0]
-    curves = xr.Dataset(
-        {"draws": (("draw", "axis"), kept[:: max(1, len(kept) // _KEPT_DRAWS)][:_KEPT_DRAWS])},
-        coords={"axis": ["u1", "u2"]},
-    )
+    draws = parts[0].draws["position"][0, 0]
+    kept = draws[:: max(1, len(draws) // _KEPT_DRAWS)][:_KEPT_DRAWS]
+    curves = xr.Dataset({"draws": (("draw", "axis"), kept)}, coords={"axis": ["u1", "u2"]})
     return {"statistics": statistics, "curves": curves}
 
 
@@ -133,7 +122,7 @@ def _chains(
     context: RunContext,
     name: str,
     scales: list[float],
-    model_and_start: Callable[[Array], tuple[ConditionedModel, Array]],
+    model_and_start: Callable[[Array], tuple[conditioned.ConditionedModel, Array]],
     dim: int,
 ) -> Chains:
     def build(parameters: dict[str, Array]) -> Kernel:
@@ -144,11 +133,8 @@ def _chains(
         return build(parameters).init(model_and_start(parameters["noise_scale"])[1], key=key)
 
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
-        return {
-            "position": state.position[:2],
-            "accepted": info.is_accepted,
-            "failed": jnp.isinf(info.energy_change),
-        }
+        failed = jnp.isinf(info.energy_change)
+        return {"position": state.position[:2], "accepted": info.is_accepted, "failed": failed}
 
     return run_chains(
         context,

@@ -19,9 +19,7 @@ class Settings(CaseSettings):
     n_leapfrog_steps: int = setting(24, "leapfrog steps (design trajectory)", (1, 10_000))
     n_momenta: int = setting(1000, "trajectories, each with its own momentum (design trajectory)", (2, None))
     step_size: float = setting(0.4, "constrained step (design branches)", (1e-6, 10.0))
-    noise_scales: list[float] = setting(
-        [0.25, 0.5, 1.0, 2.0], "noise scales (branches, identities)", (1e-3, 1e2)
-    )
+    noise_scales: list[float] = setting([0.25, 0.5, 1.0, 2.0], "scales (branches, identities)", (1e-3, 1e2))
     n_simulations: int = setting(200_000, "simulations of rejection (design identities)", (1000, 10_000_000))
     inner_steps: list[int] = setting([1, 3], "numbers of sub-steps, factors of 18 (design costs)", (1, 18))
     n_cost_draws: int = setting(200, "main iterations for each number of sub-steps (costs)", (20, None))
@@ -34,7 +32,7 @@ class Settings(CaseSettings):
     )
     n_painted: int = setting(
         30,
-        "iterations of constrained HMC that are kept, and of HMC 40 times as many (design in_painting)",
+        "iterations of constrained HMC that are kept, and 40 times as many of HMC (in_painting)",
         (5, None),
     )
     small_noise_scales: list[float] = setting(

@@ -86,12 +86,9 @@ def small_noise(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
     on_fibre = Sampler(constrained, constrained_start, record_constrained)
     of_constrained = measured(on_fibre, settings.n_draws, "constrained_hmc")
     means = np.array([np.mean(steps) for steps in _HMC_STEPS])
-    by_steps = [
-        measured(
-            with_steps(steps), max(round(settings.n_draws * _HMC_STEPS_PER_DRAW / mean), 20), "hmc", steps[0]
-        )
-        for steps, mean in zip(_HMC_STEPS, means, strict=True)
-    ]
+    n_draws = [max(round(settings.n_draws * _HMC_STEPS_PER_DRAW / mean), 20) for mean in means]
+    numbers = zip(_HMC_STEPS, n_draws, strict=True)
+    by_steps = [measured(with_steps(steps), n, "hmc", steps[0]) for steps, n in numbers]
     best = np.argmax([np.log(found[1]).mean(axis=1) for found in by_steps], axis=0)
     of_hmc = [np.array([by_steps[i][k][scale] for scale, i in enumerate(best)]) for k in range(3)]
     rates, by_evaluation, accepted = (np.array(pair) for pair in zip(of_constrained, of_hmc, strict=True))
