@@ -17,7 +17,7 @@ from auxmc_pipeline.published_values import DISTANCE, log_distance, published_se
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, RIVALS, main_case
 
-PM, MI, SS, SLICE = map(main_case, MAIN_METHODS)
+_MAIN = PM, MI, SS, SLICE = tuple(map(main_case, MAIN_METHODS))
 _ONE_SAMPLE, _FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-1", "side_pm__n_importance-500"
 _MORE_50, _MORE_500 = (f"side_pm_more__n_importance-{n}" for n in (50, 500))  # of 2000 iterations
 PER_OPERATION, PER_CALL = "ess_per_1000_cubic_operations", "ess_per_1000_estimates"
@@ -96,26 +96,26 @@ def margins(pm: FloatArray, mi: FloatArray, ss: FloatArray, of_slice: FloatArray
 
 def margin(tables: Tables, axis: int | None) -> Measurement:
     """PM-P06, ordering of averages (axis None), or of coordinates (0): the margin that all of them have."""
-    found = efficiencies(tables, PM, MI, SS, SLICE)
+    found = efficiencies(tables, *_MAIN)
     return estimate(lambda *chains: float(margins(*(v.mean(axis) for v in chains)).min()), *found)
 
 
 def time_per_operation(tables: Tables) -> Measurement:
     """PM-P07."""
-    times = [tables.value("run_time_per_cubic_operation", case=case) for case in (PM, MI, SS, SLICE)]
+    times = [tables.value("run_time_per_cubic_operation", case=case) for case in _MAIN]
     return timed(max(times) / min(times))
 
 
 def operations_of_slices(tables: Tables) -> Measurement:
     """PM-P09, cubic operations."""
     quantity = "cubic_operations_per_iteration"
-    *others, of_slice = (tables.values(quantity, case=case) for case in (PM, MI, SS, SLICE))
+    *others, of_slice = (tables.values(quantity, case=case) for case in _MAIN)
     return mean(of_slice) / mean(np.concatenate(others))
 
 
 def time_of_slices(tables: Tables) -> Measurement:
     """PM-P09, run time."""
-    *others, of_slice = (tables.value("run_time_per_iteration", case=case) for case in (PM, MI, SS, SLICE))
+    *others, of_slice = (tables.value("run_time_per_iteration", case=case) for case in _MAIN)
     return timed(of_slice / float(np.mean(others)))
 
 
@@ -127,11 +127,7 @@ def operations_ratio(tables: Tables, above: str, below: str) -> Measurement:
 
 def similar(tables: Tables) -> Measurement:
     """PM-P18."""
-
-    def mean_ratio(above: FloatArray, below: FloatArray) -> float:
-        return float(np.mean(above.mean(axis=0) / below.mean(axis=0)))
-
-    return estimate(mean_ratio, *efficiencies(tables, SS, MI))
+    return estimate(lambda a, b: np.mean(a.mean(axis=0) / b.mean(axis=0)), *efficiencies(tables, SS, MI))
 
 
 def probability_of_drawn(tables: Tables, least: int, n_drawn: int) -> Measurement:
@@ -163,7 +159,7 @@ def chains_with_run(tables: Tables, cases: tuple[str, ...], least: int) -> Measu
 def output_scale(tables: Tables, quantity: str) -> FloatArray:
     """A moment of the log output scale in the chains of all main runs [chain]."""
     wanted = {"by": "chain_coordinate", "coordinate": OUTPUT_SCALE}
-    return np.concatenate([tables.values(quantity, case=case, **wanted) for case in (PM, MI, SS, SLICE)])
+    return np.concatenate([tables.values(quantity, case=case, **wanted) for case in _MAIN])
 
 
 def posterior_mean(tables: Tables) -> Measurement:
@@ -231,7 +227,7 @@ def slices_over_smoothest(*counts: FloatArray) -> float:
 
 def of_histograms(tables: Tables, log_ratio: Callable[..., float]) -> Measurement:
     """PM-P16, of the log output scale."""
-    found = [tables.array("histogram", "chain", "bin", case=case).values for case in (PM, MI, SS, SLICE)]
+    found = [tables.array("histogram", "chain", "bin", case=case).values for case in _MAIN]
     if not all(counts.sum() > 0 for counts in found):
         raise MissingData("no draws in the range of the histogram")
     return estimate(log_ratio, *found, note="100 bins, all chains")
@@ -300,7 +296,7 @@ def of_paths(
     tables: Tables,
     function: Callable[[Mapping[str, Path]], float],
     cost: str = "cubic_operations_so_far",
-    cases: tuple[str, ...] = (PM, MI, SS, SLICE),
+    cases: tuple[str, ...] = _MAIN,
 ) -> Measurement:
     """A function of the paths of some cases, with its error from leaving out each chain of each case in turn."""
     paths = {case: path_of(tables, case, cost) for case in cases}
@@ -338,9 +334,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "acceptance rate N=50 / N=1": fifty_over_one,
         "ESS per iteration N=50 / N=1": partial(ratio_of_ess, above=_MORE_50, below=_ONE_SAMPLE),
         "time per iteration N=50 / N=1": partial(time_ratio, above=_MORE_50, below=_ONE_SAMPLE),
-        "cubic operations per iteration N=50 / N=1": partial(
-            operations_ratio, above=_MORE_50, below=_ONE_SAMPLE
-        ),
+        "cubic operations per iteration N=50 / N=1": lambda t: operations_ratio(t, _MORE_50, _ONE_SAMPLE),
         "log longest run N=50 / N=1": log_ratio_of_longest_runs,
     },
     "PM-P05": {
@@ -441,9 +435,7 @@ NUMBERS: dict[str, Measure] = {
     **{f"{DISTANCE} 3.11a, {m}": partial(distance_from_bars, method=m) for m in MAIN_METHODS},
     "distinct inputs": of_data("distinct_inputs"),
     "acceptance rate of u from importance weights": partial(rate_of_weights, n_importance=50),
-    "adapted step size of APM MI+MH, one sample": partial(
-        chain_mean, case="side_mi", quantity="adapted_step_size"
-    ),
+    "adapted step size of APM MI+MH, one sample": lambda t: chain_mean(t, "side_mi", "adapted_step_size"),
     **{
         f"{name}, per {unit}": partial(gain, above=above, below=below, quantity=quantity)
         for name, (above, below) in _GAINS.items()

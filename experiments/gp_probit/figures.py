@@ -98,11 +98,8 @@ def convergence(tables: Tables) -> Figure:
 
 def convergence_supplement(tables: Tables) -> Figure:
     """Supplement of figure 3.11b: the worst coordinate, and the log output scale alone."""
-    return _r_hat_figure(
-        tables,
-        ("worst coordinate", "largest", *_CUBIC_OPERATIONS),
-        ("log output scale", "first coordinate", *_CUBIC_OPERATIONS),
-    )
+    panels = {"worst coordinate": "largest", "log output scale": "first coordinate"}
+    return _r_hat_figure(tables, *((*panel, *_CUBIC_OPERATIONS) for panel in panels.items()))
 
 
 def output_scale(tables: Tables) -> Figure:
@@ -145,11 +142,9 @@ def output_scale(tables: Tables) -> Figure:
         drawn[-1][0].set_xlabel("iteration of the main run")
         drawn[-1][1].set_xlabel(r"$\log s$")
     if drawn and mean is not None:
-        entries = [
-            published_entry(mean.document, "mean, bar of 1 sd"),
-            published_entry(_DOCUMENT, "histogram", curve=True),
-        ]
-        figure.legend(handles=entries, loc="outside upper right", ncols=2)
+        moments = published_entry(mean.document, "mean, bar of 1 sd")
+        bars = published_entry(_DOCUMENT, "histogram", curve=True)
+        figure.legend(handles=[moments, bars], loc="outside upper right", ncols=2)
     return footer(figure, tables, _lengths(tables))
 
 

@@ -34,11 +34,8 @@ def read_labelled(path: str | os.PathLike[str], label: str | None = "", min_rows
         raise DataError(f"{error}; the label is column '{name}'{how}") from error
     constant = np.flatnonzero(np.ptp(features, axis=0) == 0.0)
     if constant.size:
-        value = features[0, constant[0]]
-        fail(
-            path,
-            f"column '{feature_names[constant[0]]}': every row has the value {value:g}; remove the column",
-        )
+        name, value = feature_names[constant[0]], features[0, constant[0]]
+        fail(path, f"column '{name}': every row has the value {value:g}; remove the column")
     return LabelledData(features, labels, feature_names, classes)
 
 

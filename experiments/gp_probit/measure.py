@@ -8,9 +8,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from auxmc.diagnostics.coda import gelman_plot_ends, potential_scale_reduction_path
-from auxmc.diagnostics.runs import n_distinct_states
 from auxmc.driver.chains import Chains
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.chain_statistics import (
     arviz_groups,
     chain_moments,
@@ -29,13 +28,13 @@ from experiments.gp_probit.settings import AVERAGE
 HISTOGRAM_RANGE = (0.0, 4.5)  # of the log output scale with the breast cancer data: mean 2.1, +- 4 sds
 SLICE_HISTOGRAM_FRACTION = 0.4  # of chains with slice updates of x, for equal cost (figure 3.12)
 _N_BINS = 100
+_POOLED = ("posterior_mean", "posterior_sd", "mcse_mean", "mcse_sd", "bulk_ess", "tail_ess", "r_hat")
 _AGGREGATES = (AVERAGE, "largest", "first coordinate")
 _UNITS = units_of(
     {
         "operations": "cubic_operations cubic_operations_per_iteration cubic_operations_so_far",
         "estimates": "estimates_position_per_iteration estimates_auxiliary_per_iteration",
         "iterations": "longest_run_so_far longest_run_fixed_step n_not_finite main_draws",
-        "states": "distinct_states",
         "proposals": "n_failures",
         "updates": "n_collapsed",
         "draws per 1000 operations": "ess_per_1000_cubic_operations",
@@ -77,17 +76,12 @@ def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: 
         "acceptance_last_batches": _acceptance_last_batches(draws, n_warm_up, batch_size),
         "adapted_step_size": main["scale"].isel(draw=-1),
         "longest_run": longest_run(x, "coordinate"),
-        "distinct_states": xr.apply_ufunc(
-            n_distinct_states, x, input_core_dims=[["draw", "coordinate"]], vectorize=True
-        ),
         "n_failures": main["n_failures"].sum("draw").astype(float),
         "n_collapsed": main["n_collapsed"].sum("draw").astype(float),
         "n_not_finite": (~xr.ufuncs.isfinite(main["log_estimate"])).sum("draw"),
         "run_time": cubic * seconds_per_cubic,
         **moments,
-        **pooled(
-            x, "posterior_mean", "posterior_sd", "mcse_mean", "mcse_sd", "bulk_ess", "tail_ess", "r_hat"
-        ),
+        **pooled(x, *_POOLED),
         "ess_per_1000_cubic_operations": 1000.0 * moments["ess"] / cubic,
         "main_draws": float(n_draws),
         "run_time_per_iteration": float(cubic.sum()) * seconds_per_cubic / (x.sizes["chain"] * n_draws),
@@ -95,23 +89,21 @@ def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: 
     }
     undefined = xr.full_like(found["r_hat"], np.nan)
     several = x.sizes["chain"] > 1
-    found |= scale_reduction(x) if several else {"psrf": undefined, "psrf_upper": undefined}
+    found |= scale_reduction(x) if several else dict.fromkeys(("psrf", "psrf_upper"), undefined)
     return with_units(found, _UNITS)
 
 
-def chain_curves(
-    draws: xr.Dataset, n_warm_up: int, run_s: float, method: str, fixed_range: bool
-) -> xr.Dataset:
+def chain_curves(draws: xr.Dataset, n_warm_up: int, run_s: float, method: str, is_fixed: bool) -> xr.Dataset:
     """Trace and histogram of the first coordinate, and how the scale reduction and stuck runs develop.
 
-    Counts are over HISTOGRAM_RANGE if `fixed_range`, else over the range of the draws; `histogram_draws` has those
+    Counts are over HISTOGRAM_RANGE if `is_fixed`, else over the range of the draws; `histogram_draws` has those
     outside as well. `psrf_left_out` is NaN where fewer than two chains are left.
     """
     main = draws.isel(draw=slice(n_warm_up, None))
     x = main["x"].astype(float)
     n_chains, n_draws = x.sizes["chain"], x.sizes["draw"]
     first = x.isel(coordinate=0, drop=True)
-    counts, n_histogram = _histogram(first, method, fixed_range)
+    counts, n_histogram = _histogram(first, method, is_fixed)
     ends = gelman_plot_ends(n_draws)
     point, upper, left_out = _scale_reduction_paths(x.values, ends)
     so_far = main["n_cubic"].astype(float).cumsum("draw").isel(draw=ends - 1).mean("chain").values
@@ -191,11 +183,8 @@ def estimator_statistics(
     dims = ("n_importance", "chain", "reference")
     variables: dict[str, Any] = {name: (dims, values) for name, values in found.items()}
     variables["newton_steps"] = (dims[1:], n_newton.astype(float))
-    coords = {
-        "n_importance": list(n_importance),
-        "chain": np.arange(shape[1]),
-        "reference": np.arange(shape[2]),
-    }
+    coords: dict[str, Any] = {dim: np.arange(size) for dim, size in zip(dims, shape, strict=True)}
+    coords["n_importance"] = list(n_importance)
     return with_units(variables, _UNITS).assign_coords(coords)
 
 
@@ -250,19 +239,17 @@ def _acceptance_last_batches(draws: xr.Dataset, n_warm_up: int, batch_size: int)
     return draws["accepted_position"].isel(draw=slice(n_warm_up - last, n_warm_up)).astype(float).mean("draw")
 
 
-def _histogram(first: xr.DataArray, method: str, fixed_range: bool) -> tuple[xr.DataArray, int]:
+def _histogram(first: xr.DataArray, method: str, is_fixed: bool) -> tuple[xr.DataArray, int]:
     """Counts (chain, bin), and draws per chain."""
     part = SLICE_HISTOGRAM_FRACTION if method.endswith("_ss") else 1.0
     used = first.isel(draw=slice(max(1, round(part * first.sizes["draw"]))))
-    low, high = HISTOGRAM_RANGE if fixed_range else (float(first.min()), float(first.max()))
+    low, high = HISTOGRAM_RANGE if is_fixed else (float(first.min()), float(first.max()))
     if high <= low:
         low, high = low - 0.5, high + 0.5
     return histogram(used, np.linspace(low, high, _N_BINS + 1)).astype(float), used.sizes["draw"]
 
 
-def _scale_reduction_paths(
-    x: FloatArray, ends: NDArray[np.integer]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _scale_reduction_paths(x: FloatArray, ends: IntegerArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Scale reduction and its upper limit [aggregate, end], and without each chain [aggregate, left out, end]."""
     n_chains = len(x)
     by_coordinate = np.moveaxis(x, -1, 0)  # [coordinate, chain, draw]

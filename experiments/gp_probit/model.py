@@ -222,16 +222,8 @@ def _prepare(model: GPProbitModel, x: Array) -> GPProbitCache:
     half_log_det = linalg.sum_log_diagonal(reverse_factor)
     log_prior = model.log_prior(x)
     usable = mode.converged & jnp.isfinite(half_log_det) & jnp.all(jnp.isfinite(whitened_mode))
-    return GPProbitCache(
-        prior_factor,
-        reverse_factor,
-        whitened_mode,
-        half_log_det,
-        log_prior,
-        mode.log_marginal,
-        mode.n_newton,
-        ~usable,
-    )
+    factors = prior_factor, reverse_factor, whitened_mode, half_log_det
+    return GPProbitCache(*factors, log_prior, mode.log_marginal, mode.n_newton, ~usable)
 
 
 def _laplace_gradient(model: GPProbitModel, x: Array, cache: GPProbitCache) -> Array:

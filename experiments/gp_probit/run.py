@@ -62,14 +62,14 @@ def _estimator_study(problem: Problem, settings: Settings, context: RunContext) 
     weights = run_chains(
         context,
         ("weights",),
-        _weights_sampler(problem, positions, step_sizes, settings.n_weights),
+        _weights_at(problem, positions, step_sizes, settings.n_weights),
         n_draws=1,
         n_chains=1,
         sweep={"reference": list(range(n_points))},
         block_size=1,
         vectorise=False,
     )
-    small = _small_step_chains(problem, settings, context, positions)
+    small = _small_steps(problem, settings, context, positions)
     shape = positions.shape[:2]
     recorded = {name: x[:, 0, 0].reshape(*shape, *x.shape[3:]) for name, x in weights.draws.items()}
     statistics = measure.estimator_statistics(
@@ -85,9 +85,7 @@ def _estimator_study(problem: Problem, settings: Settings, context: RunContext) 
     return {"statistics": statistics, "posterior": posterior}
 
 
-def _small_step_chains(
-    problem: Problem, settings: Settings, context: RunContext, positions: FloatArray
-) -> Chains:
+def _small_steps(problem: Problem, settings: Settings, context: RunContext, positions: FloatArray) -> Chains:
     """PM MH with one importance sample at fixed step sizes, each chain from one of the posterior draws."""
     starts = jnp.asarray(positions.reshape(-1, positions.shape[-1]))
 
@@ -179,11 +177,9 @@ def _sampler(
             return loop[0] + 1, jnp.isfinite(state.inner.log_estimate), state
 
         # The loop begins without a state, so that the program holds one copy of the costly preparation.
-        none_yet = jax.tree.map(
-            lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(attempt, jnp.int32(0))
-        )
-        start_of_loop = (jnp.int32(0), jnp.bool_(False), none_yet)
-        return jax.lax.while_loop(unusable, retry, start_of_loop)[2]
+        state_of = jax.eval_shape(attempt, jnp.int32(0))
+        none_yet = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), state_of)
+        return jax.lax.while_loop(unusable, retry, (jnp.int32(0), jnp.bool_(False), none_yet))[2]
 
     def record(state: AdaptationState, info: AdaptationInfo) -> dict[str, Array]:
         return {
@@ -196,9 +192,7 @@ def _sampler(
     return Sampler(build, initial, record)
 
 
-def _weights_sampler(
-    problem: Problem, positions: FloatArray, step_sizes: FloatArray, n_weights: int
-) -> Sampler:
+def _weights_at(problem: Problem, positions: FloatArray, step_sizes: FloatArray, n_weights: int) -> Sampler:
     """Single-sample log estimates at a reference draw and an MH proposal, same auxiliaries: one set serves every N."""
     dim = positions.shape[-1]
     flat = jnp.asarray(positions.reshape(-1, dim))
@@ -213,9 +207,8 @@ def _weights_sampler(
             caches = [density.prepare(flat[index]), density.prepare(flat[index] + step)]
 
             def chunk(number: Array) -> tuple[Array, Array]:
-                keys = jax.random.split(
-                    jax.random.fold_in(jax.random.fold_in(key, 1), number), _WEIGHTS_AT_A_TIME
-                )
+                own_key = jax.random.fold_in(jax.random.fold_in(key, 1), number)
+                keys = jax.random.split(own_key, _WEIGHTS_AT_A_TIME)
                 u = jax.vmap(density.draw_auxiliary)(keys)
                 here, there = (jax.vmap(lambda v, c=c: density.log_estimate(c, v))(u) for c in caches)
                 return here, there

@@ -24,9 +24,7 @@ class Settings(CaseSettings):
     """One case: a method at one number of importance samples on one data set."""
 
     design: str = setting(
-        "chains",
-        "what is recorded: adapted chains, or the density estimator at posterior draws",
-        ("chains", "estimator"),
+        "chains", "adapted chains, or the density estimator at posterior draws", ("chains", "estimator")
     )
     data: str = setting("", "CSV file with your own features and labels; empty for the breast cancer data")
     label: str = setting("", "column of the data file with the two classes; empty to choose by content")
@@ -46,10 +44,7 @@ class Settings(CaseSettings):
         added=True,
     )
     n_integration_steps: int = setting(
-        4,
-        "largest number of integration steps, a uniform draw from half of it on (pm_hmc)",
-        (1, 1000),
-        added=True,
+        4, "most integration steps, a uniform draw from half of it on (pm_hmc)", (1, 1000), added=True
     )
     bracket_width: float = setting(4.0, "initial bracket of the slice (methods ending in ss)", (1e-6, 1000.0))
     batch_size: int = setting(100, "iterations in a batch of adaptation (methods ending in mh)", (1, 100_000))
