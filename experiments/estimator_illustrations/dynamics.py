@@ -93,7 +93,7 @@ def stationary_variance(
 def run_dynamics(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs all chains; returns groups `statistics` and `curves`."""
     chains, batches = _chains(settings, context), _batch_chains(settings, context)
-    parts = [_variances(settings, chains), _figure_measures(settings, chains)]
+    parts = [_variances(settings, chains), _growth(settings, chains), _figure_measures(settings, chains)]
     parts += [_inflation(settings, context, batches), _naive_variances(settings, context)]
     lost = [part.draws["n_not_finite"].sum(dtype=int) for part in (chains, batches)]
     names = {"part": ["noisy gradients", "mini-batches"]}
@@ -178,6 +178,14 @@ def _variances(settings: Settings, chains: Chains) -> xr.Dataset:
         },
         coords={"configuration": list(named), "chain": np.arange(settings.n_chains)},
     )
+
+
+def _growth(settings: Settings, chains: Chains) -> xr.Dataset:
+    """Mean square in tenths of the chains with noisy gradients and friction."""
+    index, n = list(configurations(settings)).index("uncorrected"), settings.n_draws // 10
+    tenths = chains.draws["square"][index][:, : 10 * n].reshape(settings.n_chains, 10, n)
+    coords = {"tenth": np.arange(10), "chain": np.arange(settings.n_chains)}
+    return xr.Dataset({"variance_by_time": (("chain", "tenth"), tenths.mean(axis=2))}, coords)
 
 
 def naive_update(

@@ -42,7 +42,7 @@ class Settings(CaseSettings):
         [2, 10, 50, 200], "live points of nested sampling, none to leave it out (evidence)", (2, 10_000)
     )
     nested_metropolis: bool = setting(True, "whether nested sampling rejects moves (design evidence)")
-    n_nested_runs: int = setting(64, "nested sampling runs at each number of live points", (5, None))
+    n_nested_runs: int = setting(64, "nested sampling runs per number of live points (evidence)", (5, None))
 
 
 def check(settings: Settings) -> None:

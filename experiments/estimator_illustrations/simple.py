@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
+from auxmc.diagnostics.simple_evidence import harmonic_mean, log_reciprocal, prior_average
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.numerics.array_types import FloatArray
@@ -17,6 +17,8 @@ from experiments.streaming_evidence.model import rows
 
 _N_ROWS = 100
 _N_BATCHES = 20  # Replicates are made in this many batches, over which errors are taken
+_TOP_FRACTION = 1e-3
+_BLOCK = 1000
 # The source's data are a hundred draws from N(2, 1); the decimal order of their evidence is printed.
 _TRUE_MEAN, _PRINTED_ORDER = 2.0, -64.0
 _AXIS = np.linspace(-3.0, 4.0, 701)
@@ -88,16 +90,26 @@ def _harmonic_measures(settings: Settings, context: RunContext, model: GaussianM
         "harmonic_median_decades": lambda b: np.median(b) / np.log(10.0),
         "harmonic_over_hundred": lambda b: np.mean(b >= np.log(100.0)),
     }
-    # Evidence over likelihood at posterior draws, whose mean is ideally 1.
-    reciprocals = [np.exp(-(values - model.log_evidence).ravel()).mean() for values in likelihoods]
+    reciprocals = [_reciprocal_measures((values - model.log_evidence).ravel()) for values in likelihoods]
     bound = (model.log_largest_likelihood - model.log_evidence) / np.log(10.0)
+    names = ("reciprocal_top_share", "reciprocal_mean", "reciprocal_mean_few")
     found = _over_batches(batches, functions) | {
         "harmonic_largest_decades": ((), everything.max() / np.log(10.0), {"units": "decades"}),
         "harmonic_bound_decades": ((), bound, {"units": "decades"}),
-        "reciprocal_mean": ("batch", reciprocals),
+        **{name: ("batch", values) for name, values in zip(names, np.array(reciprocals).T, strict=True)},
         "n_reciprocals": ((), sum(values.size for values in likelihoods), {"units": "draws"}),
     }
     return everything, found
+
+
+def _reciprocal_measures(log_ratios: FloatArray) -> tuple[float, float, float]:
+    """Evidence over likelihood at posterior draws: fraction of the largest, mean (ideally 1), median of means."""
+    reciprocals = np.exp(-log_ratios)
+    n_top = max(1, int(_TOP_FRACTION * reciprocals.size))
+    top = np.partition(reciprocals, reciprocals.size - n_top)[-n_top:]
+    n_blocks = reciprocals.size // _BLOCK
+    blocks = np.exp(log_reciprocal(log_ratios[: n_blocks * _BLOCK].reshape(n_blocks, _BLOCK)))
+    return float(top.sum() / reciprocals.sum()), float(reciprocals.mean()), float(np.median(blocks))
 
 
 _MEASURES = {"prior": _prior_measures, "harmonic": _harmonic_measures}

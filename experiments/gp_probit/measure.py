@@ -8,6 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from auxmc.diagnostics.coda import gelman_plot_ends, potential_scale_reduction_path
+from auxmc.diagnostics.runs import n_distinct_states
 from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.chain_statistics import (
@@ -35,6 +36,7 @@ _UNITS = units_of(
         "operations": "cubic_operations cubic_operations_per_iteration cubic_operations_so_far",
         "estimates": "estimates_position_per_iteration estimates_auxiliary_per_iteration",
         "iterations": "longest_run_so_far longest_run_fixed_step n_not_finite main_draws",
+        "states": "distinct_states",
         "proposals": "n_failures",
         "updates": "n_collapsed",
         "draws per 1000 operations": "ess_per_1000_cubic_operations",
@@ -76,6 +78,9 @@ def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: 
         "acceptance_last_batches": _acceptance_last_batches(draws, n_warm_up, batch_size),
         "adapted_step_size": main["scale"].isel(draw=-1),
         "longest_run": longest_run(x, "coordinate"),
+        "distinct_states": xr.apply_ufunc(
+            n_distinct_states, x, input_core_dims=[["draw", "coordinate"]], vectorize=True
+        ),
         "n_failures": main["n_failures"].sum("draw").astype(float),
         "n_collapsed": main["n_collapsed"].sum("draw").astype(float),
         "n_not_finite": (~xr.ufuncs.isfinite(main["log_estimate"])).sum("draw"),

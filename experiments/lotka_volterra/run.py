@@ -178,6 +178,7 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
         {
             "rejection_accepted_all": (dims, _counts(distances, "all"), units),
             "rejection_draws_all": ((), n_draws, units),
+            "rejection_smallest_distance_all": ((), distances.min(initial=np.inf)),
             "finite_prior_fraction": ((), len(finite.paths) / n_draws),
             "finite_prior_paths_by_mean": (("larger_prior_mean",), [len(larger.paths)], units),
         },

@@ -71,6 +71,8 @@ def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Datas
     statistics = xr.Dataset(
         {
             "crossings": ("momentum", crossings, {"units": "crossings"}),
+            "path_length": ("momentum", lengths),
+            "net_displacement": ("momentum", net),
             "net_over_path": ("momentum", net / lengths),
         }
     )
