@@ -142,7 +142,7 @@ class Settings(CaseSettings):
         1_000_000, "prior draws of rejection on all data (design failures)", (1000, 10_000_000_000)
     )
     n_rejection_summaries: int = setting(
-        50_000_000, "prior draws of rejection on summaries for each set (design scales)", (1000, 10_000_000_000)
+        50_000_000, "prior draws of rejection on summaries, each set (scales)", (1000, 10_000_000_000)
     )
     n_scale_sets: int = setting(
         20, "sets of scales, each from n_normalisation prior draws (design scales)", (2, 10_000), added=True
