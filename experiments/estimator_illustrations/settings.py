@@ -58,5 +58,5 @@ def check(settings: Settings) -> None:
         raise SettingsError(f"n_evaluations_shown must be {updates}, got {settings.n_evaluations_shown}")
     least = max(settings.n_steps_shown, settings.n_evaluations_shown, 100 * settings.n_leapfrog)
     if settings.n_draws < least:
-        of = "the largest of n_steps_shown, n_evaluations_shown and 100 n_leapfrog"
-        raise SettingsError(f"n_draws must be at least {least}, {of}, got {settings.n_draws}")
+        largest = "the largest of n_steps_shown, n_evaluations_shown and 100 n_leapfrog"
+        raise SettingsError(f"n_draws must be at least {least}, {largest}, got {settings.n_draws}")

@@ -25,7 +25,7 @@ class Curves:
         self._tables, self._figure = tables, figure
 
     def __call__(self, *names: str) -> Iterator[xr.DataArray]:
-        """Arrays with their dimensions."""
+        """Yields arrays by name, with the dimensions of their tables."""
         about, own = self._tables["quantity"].set_index("quantity")["table"], f"{self._figure}_"
         for name in names:
             table = about.get(own + name, own + name)

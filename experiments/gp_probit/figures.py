@@ -98,8 +98,8 @@ def convergence(tables: Tables) -> Figure:
 
 def convergence_supplement(tables: Tables) -> Figure:
     """Supplement of figure 3.11b: the worst coordinate, and the log output scale alone."""
-    panels = {"worst coordinate": "largest", "log output scale": "first coordinate"}
-    return _r_hat_figure(tables, *((*panel, *_CUBIC_OPERATIONS) for panel in panels.items()))
+    worst, scale = ("worst coordinate", "largest"), ("log output scale", "first coordinate")
+    return _r_hat_figure(tables, (*worst, *_CUBIC_OPERATIONS), (*scale, *_CUBIC_OPERATIONS))
 
 
 def output_scale(tables: Tables) -> Figure:

@@ -94,21 +94,21 @@ def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: 
     }
     undefined = xr.full_like(found["r_hat"], np.nan)
     several = x.sizes["chain"] > 1
-    found |= scale_reduction(x) if several else dict.fromkeys(("psrf", "psrf_upper"), undefined)
+    found |= scale_reduction(x) if several else {"psrf": undefined, "psrf_upper": undefined}
     return with_units(found, _UNITS)
 
 
-def chain_curves(draws: xr.Dataset, n_warm_up: int, run_s: float, method: str, is_fixed: bool) -> xr.Dataset:
+def chain_curves(draws: xr.Dataset, n_warm_up: int, run_s: float, method: str, fix_range: bool) -> xr.Dataset:
     """Trace and histogram of the first coordinate, and how the scale reduction and stuck runs develop.
 
-    Counts are over HISTOGRAM_RANGE if `is_fixed`, else over the range of the draws; `histogram_draws` has those
+    Counts are over HISTOGRAM_RANGE if `fix_range`, else over the range of the draws; `histogram_draws` has those
     outside as well. `psrf_left_out` is NaN where fewer than two chains are left.
     """
     main = draws.isel(draw=slice(n_warm_up, None))
     x = main["x"].astype(float)
     n_chains, n_draws = x.sizes["chain"], x.sizes["draw"]
     first = x.isel(coordinate=0, drop=True)
-    counts, n_histogram = _histogram(first, method, is_fixed)
+    counts, n_histogram = _histogram(first, method, fix_range)
     ends = gelman_plot_ends(n_draws)
     point, upper, left_out = _scale_reduction_paths(x.values, ends)
     so_far = main["n_cubic"].astype(float).cumsum("draw").isel(draw=ends - 1).mean("chain").values
@@ -244,11 +244,11 @@ def _acceptance_last_batches(draws: xr.Dataset, n_warm_up: int, batch_size: int)
     return draws["accepted_position"].isel(draw=slice(n_warm_up - last, n_warm_up)).astype(float).mean("draw")
 
 
-def _histogram(first: xr.DataArray, method: str, is_fixed: bool) -> tuple[xr.DataArray, int]:
+def _histogram(first: xr.DataArray, method: str, fix_range: bool) -> tuple[xr.DataArray, int]:
     """Counts (chain, bin), and draws per chain."""
     part = SLICE_HISTOGRAM_FRACTION if method.endswith("_ss") else 1.0
     used = first.isel(draw=slice(max(1, round(part * first.sizes["draw"]))))
-    low, high = HISTOGRAM_RANGE if is_fixed else (float(first.min()), float(first.max()))
+    low, high = HISTOGRAM_RANGE if fix_range else (float(first.min()), float(first.max()))
     if high <= low:
         low, high = low - 0.5, high + 0.5
     return histogram(used, np.linspace(low, high, _N_BINS + 1)).astype(float), used.sizes["draw"]

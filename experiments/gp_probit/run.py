@@ -177,8 +177,8 @@ def _sampler(
             return loop[0] + 1, jnp.isfinite(state.inner.log_estimate), state
 
         # The loop begins without a state, so that the program holds one copy of the costly preparation.
-        state_of = jax.eval_shape(attempt, jnp.int32(0))
-        none_yet = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), state_of)
+        shapes = jax.eval_shape(attempt, jnp.int32(0))
+        none_yet = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
         return jax.lax.while_loop(unusable, retry, (jnp.int32(0), jnp.bool_(False), none_yet))[2]
 
     def record(state: AdaptationState, info: AdaptationInfo) -> dict[str, Array]:

@@ -528,6 +528,8 @@ def by_coordinate(setting: str, measure: Callable[..., Measurement], **about: An
     return {setting.format(name): partial(measure, rate=i, **about) for i, name in enumerate(COORDINATES)}
 
 
+_over_summaries = partial(smallest_ratio, others=("summaries",))
+
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-LV-01": {"largest difference": data_difference, "as printed, largest difference": printed_difference},
     "IM-LV-02": {name: partial(rejected, reading=reading) for name, reading in _READINGS.items()},
@@ -610,8 +612,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         },
     },
     "IM-LV-18": {
-        f"all over summaries{label}": partial(smallest_ratio, unit=unit, row=row, others=("summaries",))
-        for unit, label, row in (*((*unit, "all") for unit in _UNITS), ("second", ", dense", "all_dense"))
+        **{f"all over summaries{end}": partial(_over_summaries, row="all", unit=u) for u, end in _UNITS},
+        "all over summaries, dense": partial(_over_summaries, row="all_dense"),
     },
     "IM-LV-19": {
         f"{name}{label}": partial(smallest_ratio, unit=unit, row=row, others=others)

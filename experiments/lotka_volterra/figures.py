@@ -60,7 +60,7 @@ def data_series(tables: Tables) -> Figure:
     series = tables.rows("step", case="constrained")
     for population, colour, marker in (("prey", "#0072B2", "o"), ("predators", "#D55E00", "s")):
         look: dict[str, Any] = {"color": colour, "marker": marker, "label": population, "legend": False}
-        look |= dict.fromkeys(("markeredgewidth", "markeredgecolor"))
+        look |= {"markeredgewidth": None, "markeredgecolor": None}
         sns.lineplot(series, x="step", y=f"data_{population}", ax=axis, **look)
     axis.set(xlabel="step", ylabel="population", xlim=(-0.5, None), ylim=(0.0, None))
     figure.legend(loc="outside right upper")

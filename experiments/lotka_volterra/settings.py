@@ -142,10 +142,12 @@ class Settings(CaseSettings):
         1_000_000, "prior draws of rejection on all data (design failures)", (1000, 10_000_000_000)
     )
     n_rejection_summaries: int = setting(
-        50_000_000, "prior draws of rejection on summaries, each set (scales)", (1000, 10_000_000_000)
+        50_000_000,
+        "prior draws of rejection on summaries for each set of scales (design scales)",
+        (1000, 10_000_000_000),
     )
     n_scale_sets: int = setting(
-        20, "sets of scales, each from n_normalisation prior draws (design scales)", (2, 10_000), added=True
+        20, "sets of scales of the summaries, of n_normalisation draws each (scales)", (2, 10_000), added=True
     )
     start_centre: float = setting(-4.0, "mean of the initial u1, in prior sds", (-30.0, 30.0))
     start_spread: float = setting(0.1, "standard deviation of the initial u1, in prior sds", (0.0, 10.0))
@@ -157,7 +159,7 @@ class Settings(CaseSettings):
         added=True,
     )
     data: str = setting("", "CSV file with your own prey and predators, a row a time; empty for published")
-    n_rows: int = setting(0, "rows of the published data, the first ones; 0 for all", (0, 50), added=True)
+    n_rows: int = setting(0, "first published rows that are conditioned on; 0 for all", (0, 50), added=True)
     time_step: float = setting(1.0, "time between two rows", (1e-9, 1e9))
     noise_scales: list[float] = setting(
         [1.0, 1.0], "noise of prey and of predators over one unit of time (standard deviation)", (1e-9, 1e9)
@@ -218,8 +220,9 @@ def check(settings: Settings) -> None:
         if settings.design == design and not methods <= set(allowed):
             raise SettingsError(f"design={design} runs the methods {', '.join(allowed)}, {got}")
     if settings.n_rows and (settings.data or settings.n_rows < MIN_STEPS):
-        least = f"at least {MIN_STEPS} rows of the published data"
-        raise SettingsError(f"n_rows: takes {least}, leave data empty")
+        raise SettingsError(
+            f"n_rows: takes at least {MIN_STEPS} rows of the published data, leave data empty"
+        )
     if settings.steps_per_observation > 1 and not methods <= set(SPARSE_METHODS):
         needed = ", ".join(SPARSE_METHODS)
         raise SettingsError(f"steps_per_observation above 1 needs the method {needed}, {got}")
@@ -233,8 +236,9 @@ def check(settings: Settings) -> None:
     if settings.n_steps and (len(settings.n_steps) != 2 or settings.n_steps[0] > settings.n_steps[1]):
         raise SettingsError(f"n_steps must be two integers, fewest and most, got {settings.n_steps}")
     if settings.n_discard > settings.n_draws - 10:
-        least = f"at least 10 of the n_draws={settings.n_draws} iterations"
-        raise SettingsError(f"n_discard must leave {least}, got {settings.n_discard}")
+        raise SettingsError(
+            f"n_discard must leave at least 10 of the n_draws={settings.n_draws} iterations, got {settings.n_discard}"
+        )
     if methods & set(SUMMARY_METHODS) and settings.n_batches * settings.batch_size > settings.n_discard:
         raise SettingsError(
             f"n_batches * batch_size must be at most n_discard={settings.n_discard}, so that no scale changes in kept "

@@ -209,8 +209,8 @@ def painted_cost(tables: Tables, quantity: str) -> Measurement:
 def painted_efficiency(tables: Tables, quantity: str) -> Measurement:
     """IM-MN-02: effective draws for their cost of constrained HMC over those of HMC; a time has no error, as above."""
     both, read = ("constrained_hmc", "hmc"), partial(of_chains, tables)
-    draws = [read("painted_ess_per_iteration", name) / read(quantity, name).mean() for name in both]
-    found = mean(draws[0]) / mean(draws[1])
+    constrained, plain = (read("painted_ess_per_iteration", n) / read(quantity, n).mean() for n in both)
+    found = mean(constrained) / mean(plain)
     return found._replace(error=np.nan) if "seconds" in quantity else found
 
 

@@ -75,7 +75,7 @@ def _error_ratio(own: FloatArray, rival: FloatArray) -> Measurement:
 def longer_than_sequential(tables: Tables, model: str) -> Measurement:
     """SE-59."""
     steps = float(np.mean(published(tables, model).totals("steps_per_chunk")))
-    return longer(tables, model, "annealed", "sequential").noted(f"{steps:.2f} annealing steps a chunk")
+    return time_over(tables, model, "annealed", "sequential").noted(f"{steps:.2f} annealing steps a chunk")
 
 
 def cost_of_all_sizes(tables: Tables, rival: str) -> Measurement:
@@ -170,7 +170,7 @@ def exact_factor(tables: Tables, name: str) -> Measurement:
     return exact(float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0]))
 
 
-def longer(tables: Tables, model: str, method: str, rival: str) -> Measurement:
+def time_over(tables: Tables, model: str, method: str, rival: str) -> Measurement:
     """Time of a streaming method over that of another."""
     own, usual = (published(tables, model, name).totals("seconds_total") for name in (method, rival))
     return claims_evidence.ratio(own, usual)
@@ -245,7 +245,7 @@ NUMBERS: dict[str, Measure] = {
     },
     **{
         f"running Gaussian, {m}, time over annealed": partial(
-            longer, model=m, method="running_laplace", rival="annealed"
+            time_over, model=m, method="running_laplace", rival="annealed"
         )
         for m in ("linear", "softmax")
     },

@@ -114,7 +114,9 @@ class Settings(CaseSettings):
         "settings that change from run to run: each element changes some of them, as in 'learning_rate=1 n_moves=2' "
         "(design stream)",
     )
-    redrawn: bool = setting(False, "whether every run has rows of its own (streams that change)", added=True)
+    redrawn: bool = setting(
+        False, "whether every run has rows of its own (streams that change, design stream)", added=True
+    )
     n_hybrid_runs: int = setting(
         0,
         "runs of nested sampling on the first 100 rows that replace the beginning of the sequential estimate",
@@ -142,7 +144,7 @@ class Settings(CaseSettings):
     n_few_runs: int = setting(
         1, "runs with more rows than few_runs_above, n_repeats if that is fewer (design full_data)", (1, 1000)
     )
-    n_temperatures: int = setting(300, "intervals of the ladder (design bounds)", (1, 1_000_000), added=True)
+    n_temperatures: int = setting(300, "intervals of annealing (design bounds)", (1, 1_000_000), added=True)
     n_start_moves: int = setting(2000, "moves of particles that see all rows (design starts)", (1, None))
 
 
@@ -207,8 +209,9 @@ def _resolved(settings: Settings) -> Settings:
 
 def _check_point(settings: Settings) -> None:
     if settings.stream in ("non_stationary", "shuffled") and settings.n_rows > 100_000:
-        stream = f"stream={settings.stream}, which has no more rows"
-        raise SettingsError(f"n_rows must be at most 100000 for {stream}, got {settings.n_rows}")
+        raise SettingsError(
+            f"n_rows must be at most 100000 for stream={settings.stream}, which has no more rows, got {settings.n_rows}"
+        )
     if MODELS[settings.stream] != "linear" and settings.design in ("nested_pair", "stopping", "bounds"):
         raise SettingsError(f"design={settings.design} is about stream=linear, got {settings.stream}")
     if MODELS[settings.stream] != "mixture" and settings.design == "starts":
@@ -217,5 +220,6 @@ def _check_point(settings: Settings) -> None:
         raise SettingsError(f"sizes must be different and increase, got {settings.sizes}")
     smallest = 20 if settings.schedule or METHODS[settings.method].schedule != "constant" else 1
     if (size := settings.chunk_size or settings.batch_size) < smallest:
-        where = f"at least {smallest} rows, where growing chunks begin"
-        raise SettingsError(f"chunk_size must be {where}, got {size}")
+        raise SettingsError(
+            f"chunk_size must be at least {smallest} rows, where growing chunks begin, got {size}"
+        )

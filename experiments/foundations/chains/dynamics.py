@@ -317,8 +317,8 @@ def vanishing_rejections(work: Work) -> Lines:
 @TOPIC.claim("FN-SG-01", ["step 0.1, gradient noise 0", "step 0.1, gradient noise 4, estimate 4"])
 def langevin_variances(work: Work) -> Lines:
     """Stationary variances of SGLD, from its linear recursion."""
-    without, of_noise = _stationary_variance(0.1, 0.0), _stationary_variance(0.1, 4.0)
-    return {"step 0.1, gradient noise 0": without, "step 0.1, gradient noise 4, estimate 4": of_noise}
+    without, with_noise = _stationary_variance(0.1, 0.0), _stationary_variance(0.1, 4.0)
+    return {"step 0.1, gradient noise 0": without, "step 0.1, gradient noise 4, estimate 4": with_noise}
 
 
 @TOPIC.claim("FN-SG-06", numbers=["noise divided by eta"])

@@ -220,9 +220,9 @@ def update_in_frames(figure: Figure, curves: Curves) -> None:
     """Slides of an update of a slice sampler, six panels."""
     axes = figure.subplots(2, 3, sharex=True, sharey=True)
     x, y = curves.columns("x", "density")
-    (start, height, new, _), (initial, grown, once, twice) = (
-        found.values for found in curves("mark", "bracket")
-    )
+    roles, brackets = curves("mark", "bracket")
+    start, height, new, _ = roles.values
+    initial, grown, once, twice = brackets.values
     first, second = (float(after[after != before][0]) for before, after in ((grown, once), (once, twice)))
     panels = (
         ("1. a height below the density", None, None),

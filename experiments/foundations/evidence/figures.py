@@ -105,7 +105,8 @@ def particle_filter(figure: Figure, curves: Curves) -> None:
     first = figure.add_subplot(grid[1, 0])
     second = figure.add_subplot(grid[1, 1], sharex=first, sharey=first)
     names = ("moments", "state", "ancestor", "last_weight")
-    ((mean, sd), (filtered, spread)), states, ancestors, (final, _) = (c.values for c in curves(*names))
+    moments, states, ancestors, weights = (found.values for found in curves(*names))
+    (mean, sd), (filtered, spread) = moments
     steps, observed = curves.columns("step", "observation")
     exact: dict[str, Any] = {"color": REFERENCE, "linestyle": "--", "zorder": 3}
     top.plot(steps, mean, label="Kalman filter (± 2 sd)", **exact)
@@ -114,7 +115,7 @@ def particle_filter(figure: Figure, curves: Curves) -> None:
     band_curve(top, steps, filtered, 2.0 * spread, colour=BLUE, label="particle filter (± 2 sd)")
     marks(top, (steps, observed), "x", RED, label="observations")
     top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-    _paths(first, steps, states[0], ancestors[0].astype(int), final / final.max())
+    _paths(first, steps, states[0], ancestors[0].astype(int), weights[0] / weights[0].max())
     _paths(second, steps, states[1], ancestors[1].astype(int), 1.0)
     limits, ticks = (steps[0] - 0.3, steps[-1] + 0.3), [1, 5, 10, 15, 20]
     for axis in (top, first, second):

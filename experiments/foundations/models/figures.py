@@ -148,9 +148,10 @@ def _arrow(axis: Axes, start: str, end: str) -> None:
     axis.annotate("", head, xytext=first + outwards, arrowprops=look)
 
 
-def _box(axis: Axes, place: tuple[float, float], formula: str, name: str, *numbers: float) -> None:
+def _box(
+    axis: Axes, place: tuple[float, float], formula: str, name: str, value: float, bar: float, drawn: float
+) -> None:
     """A variable with its value and accumulator, and what the drawing has where that differs."""
-    value, bar, drawn = numbers
     corner = (place[0] - 0.5 * _BOX_WIDTH, place[1] - 0.5 * _BOX_HEIGHT)
     axis.add_patch(Rectangle(corner, _BOX_WIDTH, _BOX_HEIGHT, facecolor="#F4F7FA", edgecolor=BLUE))
     lines = [(f"${formula}$", 8.5, "black"), (_number(value), 7.5, "black")]

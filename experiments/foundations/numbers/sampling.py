@@ -27,7 +27,7 @@ PROPOSAL_MEAN, PROPOSAL_SD, BOUND = 0.1, 0.6, 1.9
 """Proposal and bound of PhD thesis, figure 2.3, from the sources of its drawing."""
 
 _SHOWN = np.linspace(-2.0, 2.0, 401)  # Points of the curves that are drawn.
-_WIDE = np.linspace(-4.0, 4.0, 8001)
+_WIDE = np.linspace(-4.0, 4.0, 8001)  # Points where the largest of a ratio is looked for first.
 # The two proposals that figure 2.3 marks: place, and height as a fraction of the envelope.
 _MARKED = {"rejected": (-0.25, 0.6), "accepted": (0.9, 0.3)}
 

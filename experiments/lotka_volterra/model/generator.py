@@ -77,8 +77,9 @@ def lotka_volterra_model(
     check_choice("scheme", scheme, get_args(Scheme))
     values = np.asarray(observations, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != 2:
-        shape = f"got shape {values.shape}"
-        raise ValueError(f"observations must be a matrix [step, 2] of prey and predators, {shape}")
+        raise ValueError(
+            f"observations must be a matrix [step, 2] of prey and predators, got shape {values.shape}"
+        )
     if not np.all(np.isfinite(values)):
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(
@@ -90,11 +91,13 @@ def lotka_volterra_model(
     else:
         start = np.asarray(initial_state, dtype=np.float64)
         if start.shape != (2,) or not np.all(np.isfinite(start)):
-            wanted = "two finite numbers, prey and predators"
-            raise ValueError(f"initial_state must be {wanted}, got {initial_state!r}")
+            raise ValueError(
+                f"initial_state must be two finite numbers, prey and predators, got {initial_state!r}"
+            )
     if len(values) < MIN_STEPS:
-        least = f"at least {MIN_STEPS} rows after the initial state"
-        raise ValueError(f"observations must have {least}, got {len(values)}")
+        raise ValueError(
+            f"observations must have at least {MIN_STEPS} rows after the initial state, got {len(values)}"
+        )
     if len(noise_scales) != 2:
         raise ValueError(f"noise_scales must be two numbers, prey and predators, got {noise_scales!r}")
     scales = (("noise_scales", scale) for scale in noise_scales)
