@@ -299,7 +299,8 @@ def main(problem, program, seed):
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     os.environ["JAX_ENABLE_X64"] = "1"
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S))
+    # Beyond the hard limit the signal would be another.
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S + 10))
     os.chdir(tempfile.mkdtemp())  # jaxns writes a log into the folder
     problem = PROBLEMS[problem]()
     run = EVIDENCE[program](problem)
