@@ -20,10 +20,9 @@ from auxmc.plots.published import (
     published_mark,
 )
 from auxmc.plots.style import CYCLE, METHOD_COLOURS
-from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import PublishedMarks, published_series, published_settings
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import Tables, available
 from experiments.boltzmann.relative_errors import (
     CURVE_METHODS,
     ERROR_LABELS,

@@ -25,10 +25,9 @@ from auxmc.plots.published import (
     published_moments,
 )
 from auxmc.plots.style import PAGE_WIDTH_IN
-from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import MissingData, Tables, available
 from auxmc_pipeline.tolerances import efficiency_figure
 from experiments.lotka_volterra.claims import FALLING, LOG_GENERATING, sparse_rows
 from experiments.lotka_volterra.settings import COORDINATES, FIGURE_ROWS, ROWS

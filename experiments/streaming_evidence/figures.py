@@ -15,10 +15,9 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import page
 from auxmc.plots.published import entries_published_last, published_mark
 from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
-from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import MissingData, Tables, available
 from experiments.streaming_evidence import stream_runs
 from experiments.streaming_evidence.model import NON_STATIONARY_PHASES
 from experiments.streaming_evidence.model import rows as simulated_rows

@@ -6,9 +6,9 @@ name says what distinguishes the rows of a point. `settings` has a row for each 
 
 import dataclasses
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,9 @@ REPLICATES = ("chain", "momentum", "repeat", "repetition", "replicate", "run", "
 
 _GROUPS = ("statistics", "curves")
 _ABOUT = ("settings", "quantity")
+
+Name = TypeVar("Name")
+Found = TypeVar("Found")
 
 Wanted = str | float | Collection[str | float]
 """The value that rows must have in a column, or the values among which it must be."""
@@ -115,6 +118,24 @@ def recorded(
     return measure
 
 
+def available(read: Callable[[Name], Found], names: Iterable[Name]) -> dict[Name, Found]:
+    """What a function reads for each name, without the names that the tables do not hold; raises MissingData for none.
+
+    >>> tables = Tables({"point": pd.DataFrame({"ess": [2.0]})})
+    >>> available(tables.value, ["ess", "acceptance"])
+    {'ess': 2.0}
+    """
+    found, missing = {}, MissingData("nothing is asked for")
+    for name in names:
+        try:
+            found[name] = read(name)
+        except MissingData as error:
+            missing = error
+    if not found:
+        raise missing
+    return found
+
+
 def first_run(tables: Tables, *cases: str) -> str:
     """Returns the first of some cases that was run, the last where none was: a preset may lack those with more runs."""
     there = set(tables["settings"]["case"]) if "settings" in tables else set()
@@ -130,16 +151,15 @@ def unmet_needs(needs: str, settings: pd.DataFrame) -> str:
 def unmet_about(study: Study, tables: Tables) -> str:
     """Why the published claims of a study are not about the model of a run; empty where they are."""
     settings = tables["settings"]
-    defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(study.schema)}
-    # A setting that was added since is not recorded, or not for older cases: these had its default.
-    added = {need.name: defaults[need.name] for need in parse_needs(study.about, list(defaults))}
-    recorded_since = {field.name for field in dataclasses.fields(study.schema) if field.metadata.get("added")}
-    missing = {
-        name: settings[name].fillna(default) if name in settings else default
-        for name, default in added.items()
-        if name in recorded_since or name not in settings
-    }
-    return unmet_needs(study.about, settings.assign(**missing))
+    fields: dict[str, Any] = {field.name: field for field in dataclasses.fields(study.schema)}
+    for need in parse_needs(study.about, list(fields)):
+        # A setting that was added since is not recorded, or not for older cases: these had its default.
+        field = fields[need.name]
+        if field.name not in settings:
+            settings = settings.assign(**{field.name: field.default})
+        elif field.metadata.get("added"):
+            settings = settings.fillna({field.name: field.default})
+    return unmet_needs(study.about, settings)
 
 
 def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
@@ -158,21 +178,21 @@ def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
         row |= {n: value for n, value in settings.items() if isinstance(value, str | int | float)}
         row |= {n: np.nan for n in settings.get("batch", {}) if n in row}
         parts.setdefault("settings", []).append(pd.DataFrame([row]))
-        for name, part in _by_dimensions(groups, settings).items():
-            variables = [str(quantity) for data in part.values() for quantity in data]
-            data = xr.merge(part.values(), join="outer", compat="no_conflicts", combine_attrs="override")
-            numbers = data.reset_coords(drop=True).astype(float)
-            if numbers.dims:
-                frame = numbers.to_dataframe().reset_index()
-            else:
-                frame = pd.DataFrame([{str(name): float(array) for name, array in numbers.items()}])
-            frame = frame.dropna(how="all", subset=variables)
-            frame.insert(0, "case", path.stem)
-            parts.setdefault(name, []).append(frame)
-            for group, of_group in part.items():
-                for quantity, array in of_group.items():
-                    unit = array.attrs.get("units", "")
-                    quantities[name, str(quantity)] = (str(quantity), name, group, unit)
+        arrays: dict[str, dict[tuple[str, str], xr.DataArray]] = {}
+        for group, data in groups.items():
+            for quantity, array in data.data_vars.items():
+                own = "_".join(str(dim) for dim in array.dims if dim not in settings)
+                # A dimension may itself be called `point`.
+                name = {"": "point", "point": "points"}.get(own, own)
+                arrays.setdefault(name, {})[str(quantity), group] = array
+        for name, found in arrays.items():
+            for (quantity, group), array in found.items():
+                quantities[name, quantity] = (quantity, name, group, array.attrs.get("units", ""))
+            data = xr.merge(found.values(), join="outer", compat="no_conflicts", combine_attrs="override")
+            numbers = data.reset_coords(drop=True).astype(float).expand_dims(case=[path.stem])
+            dims = dict.fromkeys(str(dim) for array in found.values() for dim in array.dims)
+            frame = numbers.to_dataframe(dim_order=["case", *dims]).dropna(how="all")
+            parts.setdefault(name, []).append(frame.reset_index())
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in parts.items()}
     for table in tables.values():  # Booleans of restored cases are numbers.
         for column in table.select_dtypes(object):
@@ -233,20 +253,6 @@ def perturbed(tables: Tables, change: Callable[[np.ndarray], np.ndarray], only: 
         table = tables[name]
         changed[name] = table.assign(**{str(q): change(table[q].to_numpy()) for q in table if q in chosen})
     return Tables(changed)
-
-
-def _by_dimensions(
-    groups: Mapping[str, xr.Dataset], settings: Collection[str]
-) -> dict[str, dict[str, xr.Dataset]]:
-    """Quantities of each group by the table that they belong to: their dimensions other than settings, or `point`."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for group, data in groups.items():
-        for name, array in data.data_vars.items():
-            own = "_".join(str(dim) for dim in array.dims if dim not in settings)
-            # A dimension may itself be called `point`.
-            own = {"": "point", "point": "points"}.get(own, own)
-            found.setdefault(own, {}).setdefault(group, []).append(str(name))
-    return {name: {group: groups[group][own] for group, own in of.items()} for name, of in found.items()}
 
 
 def not_run(what: str, wanted: Mapping[str, Wanted], reason: str = "not run at this preset") -> MissingData:
