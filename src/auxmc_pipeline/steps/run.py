@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from auxmc.driver.chains import RunContext
-    from auxmc.driver.units import Units
 
 _KEPT = "finished blocks are kept, and the same command continues from there"
 # Of a piece's provenance, what is the case's as well.
@@ -66,10 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
         if not out:
             raise SettingsError("out=FILE.nc is missing: where to write the result")
         with file_lock(Path(".checkpoints") / f"{out}.lock"):
-            if options.piece:
-                run_piece(study, settings, Path(out), *_piece(options.piece))
-            else:
-                run_case(study, settings, Path(out), options.merge)
+            share = _piece(options.piece) if options.piece else ()
+            run_case(study, settings, Path(out), () if share else options.merge, share)
     except (SettingsError, HardwareError, FolderInUse) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -85,59 +82,48 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def run_case(study: Study, settings: CaseSettings, out: Path, pieces: Sequence[Path] = ()) -> None:
+def run_case(
+    study: Study, settings: CaseSettings, out: Path, pieces: Sequence[Path] = (), share: Sequence[int] = ()
+) -> None:
     """Runs a case, with checkpoints in `.checkpoints/`, and writes its result file.
 
-    Files of `run_piece`, if there are any, must be all pieces of the case: raises SettingsError otherwise.
+    With a `share`, index from 0 and count, makes that piece of its work alone, and writes it to a file (.npz). Such
+    files, if there are any, must be all `pieces` of the case: raises SettingsError otherwise.
     """
     clock = time.perf_counter()
-    _configure(settings)
+    cache = None if os.environ.get("AUXMC_COMPILATION_CACHE") == "off" else Path(".cache/jax")
+    configure(settings.hardware, cache, compiles_fast=settings.preset != "paper")
     # Imported late: JAX must be configured before the first array.
+    from auxmc.driver.chains import RunContext
     from auxmc.driver.results import write_result
-    from auxmc.driver.units import Units, read_pieces
+    from auxmc.driver.units import Share, Units, read_pieces, write_piece
     from auxmc.errors import PieceError
 
+    identity = fingerprint(identity_of(study, settings))
     try:
-        given, about_pieces = read_pieces(pieces, fingerprint(identity_of(study, settings)))
+        given, about_pieces = read_pieces(pieces, identity)
     except PieceError as error:
         raise SettingsError(str(error)) from error
-    context = _context(study, settings, out, out.stem, Units(given=given))
+    units, label, about = Units(given=given), f"{study.name}/{out.stem}", {}
+    if share:
+        units, about = Units(Share(*share)), {"piece": f"{share[0] + 1} of {share[1]}"}
+        label = f"{study.name}/{out.parent.name}, piece {about['piece']}"
+    folder = Path(".checkpoints") / out.with_suffix("")
+    context = RunContext(study.folder, settings.seed, folder, identity, label, units)
     groups, provenance = _run(study, settings, context)
     provenance["wall_s"] = time.perf_counter() - clock
     for piece in about_pieces:
         for name in _ADDED:
             provenance[name] += piece[name]
         provenance["peak_memory_mib"] = max(provenance["peak_memory_mib"], piece["peak_memory_mib"])
-    own = [{key: value for key, value in piece.items() if key not in _OF_CASE} for piece in about_pieces]
-    write_result(out, groups, {**provenance, "case": out.stem, "pieces": own})
-    _finish(context, out, provenance)
-
-
-def run_piece(study: Study, settings: CaseSettings, out: Path, index: int, count: int) -> None:
-    """Makes one of `count` pieces of a case's work, and writes it to a file (.npz) for `run_case`."""
-    clock, piece = time.perf_counter(), f"{index + 1} of {count}"
-    _configure(settings)
-    from auxmc.driver.units import Share, Units, write_piece
-
-    label = f"{out.parent.name}, piece {piece}"
-    context = _context(study, settings, out, label, Units(Share(index, count)))
-    _, provenance = _run(study, settings, context)
-    provenance = {"piece": piece, **provenance, "wall_s": time.perf_counter() - clock}
-    write_piece(out, context.units, context.identity, provenance)
-    _finish(context, out, provenance)
-
-
-def _configure(settings: CaseSettings) -> None:
-    cache = None if os.environ.get("AUXMC_COMPILATION_CACHE") == "off" else Path(".cache/jax")
-    configure(settings.hardware, cache, compiles_fast=settings.preset != "paper")
-
-
-def _context(study: Study, settings: CaseSettings, out: Path, label: str, units: "Units") -> "RunContext":
-    from auxmc.driver.chains import RunContext
-
-    folder = Path(".checkpoints") / out.with_suffix("")
-    identity = fingerprint(identity_of(study, settings))
-    return RunContext(study.folder, settings.seed, folder, identity, f"{study.name}/{label}", units)
+    if share:
+        write_piece(out, units, identity, about | provenance)
+    else:
+        own = [{key: value for key, value in piece.items() if key not in _OF_CASE} for piece in about_pieces]
+        write_result(out, groups, {**provenance, "case": out.stem, "pieces": own})
+    shutil.rmtree(folder, ignore_errors=True)
+    seconds, memory = provenance["wall_s"], provenance["peak_memory_mib"]
+    print(f"{label}: wrote {out} ({seconds:.1f} s, {memory:.0f} MiB)")
 
 
 def _run(
@@ -171,13 +157,6 @@ def _run(
         "cpu_s": time.process_time(),
         "peak_memory_mib": peak_memory_mib(),
     }
-
-
-def _finish(context: "RunContext", out: Path, provenance: Mapping[str, Any]) -> None:
-    """Deletes the checkpoints, and says what was written."""
-    shutil.rmtree(context.checkpoints, ignore_errors=True)
-    seconds, memory = provenance["wall_s"], provenance["peak_memory_mib"]
-    print(f"{context.label}: wrote {out} ({seconds:.1f} s, {memory:.0f} MiB)")
 
 
 def _piece(text: str) -> tuple[int, int]:
