@@ -10,11 +10,17 @@ from auxmc_pipeline.settings import SettingsError
 _Main = Callable[[list[str] | None], int]
 
 
-def step_parser(doc: str | None) -> argparse.ArgumentParser:
-    """Returns the parser of the module that a docstring describes, "WHAT IT DOES: `COMMAND --help`. FURTHER TEXT"."""
+def step_parser(doc: str | None, *names: str) -> argparse.ArgumentParser:
+    """Returns the parser, with positional arguments by name, of the module that a docstring describes.
+
+    The docstring is "WHAT IT DOES: `COMMAND --help`. FURTHER TEXT".
+    """
     what, _, command = (doc or "").partition(": `")
     program, _, further = command.partition(" --help`.")
-    return argparse.ArgumentParser(prog=program, description=f"{what}.{further}")
+    parser = argparse.ArgumentParser(prog=program, description=f"{what}.{further}")
+    for name in names:
+        parser.add_argument(name)
+    return parser
 
 
 def errors_in_one_line(*further: type[Exception], status: int = 1) -> Callable[[_Main], Callable[..., int]]:

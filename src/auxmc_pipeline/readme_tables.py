@@ -7,10 +7,8 @@ import pandas as pd
 from auxmc.command_line.columns import duration
 from auxmc_pipeline.catalogue import studies
 from auxmc_pipeline.jobs import recorded_jobs
-from auxmc_pipeline.judging.counts import counts_by_document
-from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.judging.counts import verdicts_table
 from auxmc_pipeline.judging.published import Published
-from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.settings import PRESETS
 
 _CORES = (2, 64)
@@ -49,12 +47,8 @@ def run_time(cpu_s: "pd.Series[float]", n_cores: int) -> float:
 
 
 def _counts_table(published: Published) -> str:
-    counted = counts_by_document(pd.concat(published.judged.values(), ignore_index=True))
-    rows = [["claims of", *VERDICTS, "all", "expected wrong"]]
-    for document in read_documents():
-        if counts := counted.get(document.key):
-            numbers = [*counts.verdicts.values(), counts.n_claims]
-            rows.append([document.name, *map(str, numbers), f"{counts.expected_wrong:.1f}"])
+    table = verdicts_table(published.judged, "{:.1f}").drop(columns="misprints")
+    rows = [["claims of", *table.columns[1:]], *table.astype(str).to_numpy().tolist()]
     return (
         f"{markdown(rows)}\nOf the lines of a claim the worst counts, of several readings the best. A claim "
         "that stands in two documents\ncounts in both.\n"

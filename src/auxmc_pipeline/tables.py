@@ -22,6 +22,8 @@ from auxmc_pipeline.needs import MissingData, parse_needs
 REPLICATES = ("chain", "momentum", "repeat", "repetition", "replicate", "run", "lane")
 """Dimensions along which values are independent."""
 
+# Columns of `long_rows` that are no coordinates.
+ABOUT_VALUES = ("case", "numbers", "quantity", "unit", "value")
 _GROUPS = ("statistics", "curves")
 _ABOUT = ("settings", "quantity")
 

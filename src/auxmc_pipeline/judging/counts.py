@@ -8,6 +8,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from auxmc_pipeline.claims import documents_of
+from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, FIGURE_ONLY, VERDICTS
 
 _Line = Mapping[str, Any]
@@ -105,6 +106,20 @@ def counts_by_document(judged: pd.DataFrame) -> dict[str, Counts]:
     keys = [documents_of(*pair) for pair in zip(published["document"], published["also"], strict=True)]
     by_line = published.assign(document=pd.Series(keys, index=published.index)).explode("document")
     return {str(key): counts_of(lines) for key, lines in by_line.groupby("document", sort=False)}
+
+
+def verdicts_table(judged: Mapping[str, pd.DataFrame], decimals: str) -> pd.DataFrame:
+    """Published claims by document and verdict, from the judged claims of each study: a claim is an id.
+
+    `decimals` formats the number that is expected wrong, for example "{:.2f}".
+    """
+    counted = counts_by_document(pd.concat(judged.values(), ignore_index=True))
+    rows = []
+    for document in read_documents():
+        if (counts := counted.get(document.key)) and counts.n_claims:
+            numbers = [*counts.verdicts.values(), counts.n_claims, counts.n_misprints]
+            rows.append([document.name, *numbers, decimals.format(counts.expected_wrong)])
+    return pd.DataFrame(rows, columns=["document", *VERDICTS, "all", "misprints", "expected wrong"])
 
 
 def _chance_of_error(line: _Line) -> float:

@@ -28,9 +28,9 @@ class Published(NamedTuple):
     run_in_words: str  # which runs these are, for readers
 
 
-def published_presets(folder: Path = PUBLISHED) -> list[str]:
-    """Presets of which finished studies are kept, the one with the largest sizes first."""
-    return [preset for preset in reversed(PRESETS) if list(folder.glob(f"{preset}/*/claims.csv"))]
+def published_presets(folder: Path = PUBLISHED, file: str = "claims.csv") -> list[str]:
+    """Presets of which such a file of a study is kept, by default a finished one, the largest sizes first."""
+    return [preset for preset in reversed(PRESETS) if any(folder.glob(f"{preset}/*/{file}"))]
 
 
 def read_published(preset: str | None = None, folder: Path = PUBLISHED) -> Published:
@@ -64,13 +64,10 @@ def _in_words(presets: Mapping[str, str], places: Mapping[str, Path]) -> str:
     first, last = jobs["created"].min()[:10], jobs["created"].max()[:10]
     days = f"on {first}" if first == last else f"from {first} to {last}"
     made = f"jobs {days} on {' and '.join(sorted(jobs['processor'].unique()))}"
-    by_preset: dict[str, list[str]] = {}
-    for study, preset in presets.items():
-        by_preset.setdefault(preset, []).append(study)
-    if len(by_preset) == 1:
-        return f"preset {next(iter(by_preset))}, {made}"
-    largest, *others = sorted(by_preset, key=PRESETS.index, reverse=True)
-    of_largest = ", ".join(by_preset[largest])
+    largest, *others = (preset for preset in reversed(PRESETS) if preset in presets.values())
+    if not others:
+        return f"preset {largest}, {made}"
+    of_largest = ", ".join(study for study, preset in presets.items() if preset == largest)
     return f"preset {largest} for {of_largest}; {' and '.join(others)} for the others; {made}"
 
 

@@ -1,6 +1,5 @@
 """A study's tables and claims, read and checked."""
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,13 +8,13 @@ import pandas as pd
 
 from auxmc.driver.results import checked_csv
 from auxmc_pipeline.catalogue import STUDIES, Study, load_study, stale_cases
-from auxmc_pipeline.claims import COLUMNS, Measures, read_claims
+from auxmc_pipeline.claims import COLUMNS, read_claims
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.verdicts import judge, unmatched
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import cases_needed
 from auxmc_pipeline.published_values import DISTANCE
-from auxmc_pipeline.settings import SettingsError, nearest
+from auxmc_pipeline.settings import SettingsError, names_of, nearest
 from auxmc_pipeline.tables import MissingData, Tables, load_tables, unmet_about
 
 
@@ -48,7 +47,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
 def claims_of(study: Study) -> pd.DataFrame:
     """The claims that a study judges, checked."""
     keys = [document.key for document in read_documents()]
-    return read_claims(STUDIES / study.folder / "claims.csv", setting_names(study), keys)
+    return read_claims(STUDIES / study.folder / "claims.csv", names_of(study.schema), keys)
 
 
 def cases_of_claims(study: Study, preset: str) -> dict[str, list[str]]:
@@ -88,13 +87,12 @@ def check_lines(names: Sequence[str]) -> None:
     raise SettingsError("\n".join(wrong))
 
 
-def judge_study(
-    study: Study, tables: Tables, claims: pd.DataFrame | None = None, measures: Measures | None = None
-) -> pd.DataFrame:
-    """Claims of a study, by default all, measured in its tables by its functions, or those given, and judged."""
-    lines = claims_of(study) if claims is None else claims
-    found = study.measures() if measures is None else measures
-    return judge(lines, found, tables, unmet_about(study, tables))
+def judge_study(study: Study, tables: Tables, claim_id: str = "") -> pd.DataFrame:
+    """Claims of a study, or one of them, measured in its tables and judged."""
+    lines, measures = claims_of(study), study.measures()
+    if claim_id:
+        lines, measures = lines.query("claim_id == @claim_id"), {claim_id: measures[claim_id]}
+    return judge(lines, measures, tables, unmet_about(study, tables))
 
 
 def measure_numbers(study: Study, tables: Tables) -> pd.DataFrame:
@@ -113,11 +111,6 @@ def measure_numbers(study: Study, tables: Tables) -> pd.DataFrame:
             found = Measurement(math.nan, math.nan, str(missing))
         rows.append((name, *found))
     return pd.DataFrame(rows, columns=["name", "value", "error", "note", "exact"])
-
-
-def setting_names(study: Study) -> list[str]:
-    """Names of the study's settings."""
-    return [field.name for field in dataclasses.fields(study.schema)]
 
 
 def _read(what: str, path: Path, texts: Sequence[str]) -> pd.DataFrame:

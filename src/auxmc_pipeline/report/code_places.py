@@ -43,6 +43,9 @@ def _place(function: Any) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     code = inspect.unwrap(function).__code__
-    path = Path(code.co_filename)
-    file = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-    return f"{file.as_posix()}::{code.co_qualname.partition('.')[0]}"
+    return f"{in_project(Path(code.co_filename)).as_posix()}::{code.co_qualname.partition('.')[0]}"
+
+
+def in_project(path: Path) -> Path:
+    """The path relative to the root of the project, where it lies there."""
+    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from auxmc.driver.results import regenerate_command
 from auxmc.errors import DamagedFile
 from auxmc_pipeline.catalogue import Study
-from auxmc_pipeline.report.code_places import drawn_by
+from auxmc_pipeline.report.code_places import drawn_by, in_project
 from auxmc_pipeline.report.markdown import plain
 
 # Characters that need no escape in a data URI, next to letters and digits.
@@ -96,15 +96,12 @@ def is_named(name: str, places: Iterable[str]) -> bool:
     return bool(named & {number, f"{number}{panel}"})
 
 
-def page_figures(
-    study: Study, files: Mapping[str, Path], drawings: str, folder: str = ""
-) -> list[PageFigure]:
+def page_figures(study: Study, files: Mapping[str, Path], folder: str = "") -> list[PageFigure]:
     """The figures of a study that exist, in the order in which it declares them; DamagedFile if one is cut short.
 
     Args:
         study: the study.
         files: the file to show for each figure (.svg), by its name.
-        drawings: path of the file to keep, relative to the root of the project, with `{name}` for the figure.
         folder: of a copy of `files`, relative to the page; empty for images inside the page.
     """
     out = []
@@ -124,7 +121,7 @@ def page_figures(
                 caption=rest,
                 alternative=f"{label}: {plain(re.split(r'(?<=[.:]) ', rest, maxsplit=1)[0]).rstrip('.:')}",
                 image=f"{folder}/{files[name].name}" if folder else _data_uri(files[name]),
-                drawing=drawings.format(name=name),
+                drawing=in_project(files[name]).as_posix(),
                 drawn_by=drawn_by(study, name),
             )
         )

@@ -51,7 +51,6 @@ class StudyResults(NamedTuple):
     numbers: pd.DataFrame  # numbers of its findings
     summary: pd.DataFrame  # statistics of all cases, a row a value
     figures: Mapping[str, Path]  # the file to show for each figure, by its name
-    drawings: str  # path of the figures as files to keep, relative to the root, with `{name}` for the figure
     jobs: pd.DataFrame  # provenance, a row for each case, with the columns of `pieces.csv`
 
 
@@ -71,7 +70,6 @@ def results_of_run(preset: str, names: Sequence[str] = ()) -> dict[str, StudyRes
             numbers=read_numbers(folder / "numbers.csv"),
             summary=long_rows(load_tables(folder / "tables")),
             figures={name: _drawing(drawings / f"{name}.svg") for name in study.figures},
-            drawings=f"{drawings}/{{name}}.svg",
             jobs=by_case(job_table(rows)),
         )
     return found
@@ -90,7 +88,6 @@ def published_results(kept: Published) -> dict[str, StudyResults]:
             numbers=kept.numbers[name],
             summary=long_rows(load_tables(folder / "tables")),
             figures={figure: check_kept(path) for figure, path in drawings.items() if path.is_file()},
-            drawings=f"{folder.relative_to(ROOT)}/{FIGURES}/{{name}}.svg",
             jobs=by_case(read_jobs(folder / "pieces.csv")),
         )
     return found
@@ -116,7 +113,7 @@ def read_page(
     pages = []
     for study in declared:
         found, next_to_page = results[study.name], f"{FIGURES}/{study.name}" if is_published else ""
-        figures = page_figures(study, found.figures, found.drawings, next_to_page)
+        figures = page_figures(study, found.figures, next_to_page)
         groups = claim_groups(study, found.preset, found.judged, findings, figures, kept.get(study.folder))
         pages.append(_study_page(study, found, readmes[study.name]) | {"figures": figures, "groups": groups})
     judged = pd.concat(lines.values(), ignore_index=True)
@@ -149,13 +146,9 @@ def read_page(
 
 def _agreements(pages: Sequence[dict[str, Any]]) -> dict[str, list[tuple[Any, Any]]]:
     """Groups and lines of claims by how they compare with the published run."""
-    found: dict[str, list[tuple[Any, Any]]] = {word: [] for word in (CONSISTENT, DIFFERENT, KEPT_ONLY)}
-    for page in pages:
-        for group in page["groups"]:
-            for line in group["lines"]:
-                if line["agreement"]:
-                    found[line["agreement"]].append((group, line))
-    return found
+    lines = [(group, line) for page in pages for group in page["groups"] for line in group["lines"]]
+    words = (CONSISTENT, DIFFERENT, KEPT_ONLY)
+    return {word: [pair for pair in lines if pair[1]["agreement"] == word] for word in words}
 
 
 def read_readmes(declared: Sequence[Study], look_up: LookUp, run: str) -> dict[str, Readme]:
@@ -251,15 +244,17 @@ def rule_costs(study: str, preset: str, jobs: pd.DataFrame, root: Path = Path())
         name = path.name.removesuffix(".benchmark.tsv")
         found = pd.read_csv(path, sep="\t", na_values="-").iloc[:1].to_dict("records")
         own = stated.get(name, {"cpu_s": 0.0, "peak_memory_mib": 0.0})
-        row = {"rule": _RULES.get(name, "run_case"), "wall_s": found[0].get("s", 0.0) if found else 0.0}
+        row = {
+            "study": study,
+            "rule": _RULES.get(name, "run_case"),
+            "wall_s": found[0].get("s", 0.0) if found else 0.0,
+        }
         rows.append({**row, "cpu_s": own["cpu_s"], "peak_mib": own["peak_memory_mib"]})
     if not rows:
         return []
-    costs = {"n_jobs": ("rule", "size"), "wall_s": ("wall_s", "sum"), "cpu_s": ("cpu_s", "sum")}
-    table = pd.DataFrame(rows).fillna(0.0).groupby("rule").agg(**costs, peak_mib=("peak_mib", "max"))
-    table = table.reset_index()
-    table.insert(0, "study", study)
-    return table.to_dict("records")  # type: ignore[return-value]
+    costs = {"n_jobs": ("wall_s", "size"), "wall_s": ("wall_s", "sum"), "cpu_s": ("cpu_s", "sum")}
+    by_rule = pd.DataFrame(rows).fillna(0.0).groupby(["study", "rule"])
+    return by_rule.agg(**costs, peak_mib=("peak_mib", "max")).reset_index().to_dict("records")  # type: ignore[return-value]
 
 
 def settings_table(study: Study, preset: str) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""One step of the workflow or of `make` a module with a command line, and two modules that these share."""
+"""Steps of the workflow and of `make`, each a module with a command line."""

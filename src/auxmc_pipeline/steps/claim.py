@@ -13,7 +13,7 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.counts import verdict_of_claim
 from auxmc_pipeline.judging.documents import read_documents
-from auxmc_pipeline.judging.study_tables import claims_of, judge_study
+from auxmc_pipeline.judging.study_tables import judge_study
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
 from auxmc_pipeline.report.numbers import band, number
 from auxmc_pipeline.tables import Tables, tabulate
@@ -29,9 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     parts = []
     for name in dict.fromkeys(path.parent.name for path in options.files):
         study, files = load_study(name), [path for path in options.files if path.parent.name == name]
-        lines = claims_of(study).query("claim_id == @options.claim_id")
-        measures = {options.claim_id: study.measures()[options.claim_id]}
-        parts.append(judge_study(study, Tables(tabulate(files)), lines, measures))
+        parts.append(judge_study(study, Tables(tabulate(files)), options.claim_id))
     print(describe_claim(pd.concat(parts)))
     return 0
 

@@ -4,7 +4,6 @@ They hold the claims of every study, and the verdicts of every document.
 """
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -12,10 +11,9 @@ import pandas as pd
 from auxmc.driver.files import write_atomically
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
-from auxmc_pipeline.judging.counts import counts_by_document
+from auxmc_pipeline.judging.counts import verdicts_table
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.study_tables import read_verdicts
-from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.numbers import band, with_error
 
 _LATEX = {
@@ -42,8 +40,7 @@ _LATEX = {
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = step_parser(__doc__)
-    parser.add_argument("preset")
+    parser = step_parser(__doc__, "preset")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     parser.add_argument("--studies", nargs="+", default=studies(), help="which ones, by default all")
     options = parser.parse_args(arguments)
@@ -59,8 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
         columns = "lp{0.4\\linewidth}p{0.14\\linewidth}lll"
         _write(options.out / name, whole, printed, caption, columns)
     caption = f"Published claims by verdict, preset {options.preset}; one claim is one id."
-    whole = verdicts_table(judged)
-    _write(options.out / "verdicts", whole, whole, caption, "l" + "r" * (len(VERDICTS) + 4))
+    whole = verdicts_table(judged, "{:.2f}")
+    _write(options.out / "verdicts", whole, whole, caption, "l" + "r" * (len(whole.columns) - 1))
     return 0
 
 
@@ -86,23 +83,6 @@ def claims_table(judged: pd.DataFrame) -> pd.DataFrame:
         for row in judged.to_dict("records")
     ]
     return pd.DataFrame(rows)
-
-
-def verdicts_table(judged: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Published claims by document and verdict, from the judged claims of each study: a claim is an id."""
-    counted = counts_by_document(pd.concat(judged.values(), ignore_index=True))
-    rows = [
-        {
-            "document": document.name,
-            **counts.verdicts,
-            "all": counts.n_claims,
-            "misprints": counts.n_misprints,
-            "expected wrong": f"{counts.expected_wrong:.2f}",
-        }
-        for document in read_documents()
-        if (counts := counted.get(document.key)) and counts.n_claims
-    ]
-    return pd.DataFrame(rows, columns=["document", *VERDICTS, "all", "misprints", "expected wrong"])
 
 
 def latex(table: pd.DataFrame, caption: str, label: str, columns: str) -> str:

@@ -16,16 +16,13 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.measuring import standard_error
 from auxmc_pipeline.sweep_figure import sweep_figure
-from auxmc_pipeline.tables import Tables, long_rows, replicate_columns, tabulate
-
-_ABOUT_VALUES = {"case", "numbers", "quantity", "unit", "value"}
+from auxmc_pipeline.tables import ABOUT_VALUES, Tables, long_rows, replicate_columns, tabulate
 
 
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = step_parser(__doc__)
-    parser.add_argument("study")
+    parser = step_parser(__doc__, "study")
     parser.add_argument("--axes", nargs="*", default=[], help="swept settings")
     parser.add_argument("--files", nargs="+", type=Path, required=True, help="result files (.nc)")
     parser.add_argument("--summary", type=Path, required=True, help="table of all chains to write (.parquet)")
@@ -70,17 +67,17 @@ def sweep_table(summary: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
         mean, by `measuring.standard_error`; NaN for a single replicate), `n_replicates`, `unit`.
     """
     keys = [*axes, "quantity", "coordinate"]
-    coordinates = _coordinates(summary, {*axes, *replicate_columns(summary), *_ABOUT_VALUES})
+    coordinates = _coordinates(summary, {*axes, *replicate_columns(summary), *ABOUT_VALUES})
     # As categories they keep their order, in which 10 follows 2.
     table = summary.assign(coordinate=pd.Categorical(coordinates, list(dict.fromkeys(coordinates))))
     groups = table.groupby(keys, sort=True, dropna=False, observed=True)
-    means = groups["value"].agg(
+    out = groups.agg(
         # Of pandas' own means, those of the known replicates would pass for those of all.
-        value=lambda values: values.mean(skipna=False),
-        standard_error=standard_error,
-        n_replicates="size",
-    )
-    out = means.reset_index().merge(groups["unit"].first().reset_index(), on=keys)
+        value=("value", lambda values: values.mean(skipna=False)),
+        standard_error=("value", standard_error),
+        n_replicates=("value", "size"),
+        unit=("unit", "first"),
+    ).reset_index()
     return out.assign(coordinate=out["coordinate"].astype(str))
 
 

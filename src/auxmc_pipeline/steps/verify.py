@@ -32,13 +32,13 @@ from auxmc_pipeline.jobs import (
     read_jobs,
     version_text,
 )
-from auxmc_pipeline.settings import PRESETS, SettingsError, nearest
-from auxmc_pipeline.tables import Tables, load_tables, long_rows, replicate_columns, tabulate
+from auxmc_pipeline.judging.published import published_presets
+from auxmc_pipeline.settings import SettingsError, nearest
+from auxmc_pipeline.tables import ABOUT_VALUES, Tables, load_tables, long_rows, replicate_columns, tabulate
 
 # Most standard errors that a value may be off, and the probability that a run of correct values is rejected.
 _ALLOWED = 4.0
 _FALSE_ALARM = 1e-3
-_ABOUT_VALUES = ("value", "unit", "numbers", "case", "quantity")
 
 
 class Comparison(NamedTuple):
@@ -81,7 +81,10 @@ def main(arguments: list[str] | None = None) -> int:
     record = "write the present commit next to the cases with identical arrays"
     parser.add_argument("--record", action="store_true", help=record)
     options = parser.parse_args(arguments)
-    preset = check_preset(options.preset) if options.preset else _largest()
+    recorded = [options.preset] if options.preset else published_presets(file="pieces.csv")
+    if not recorded:
+        raise SettingsError("published/ records no jobs: `python -m auxmc_pipeline.steps.publish` adds them")
+    preset = check_preset(recorded[0])
     here = describe_environment(ROOT) if options.record else {}
     if here.get("git_dirty") == "True":
         raise SettingsError("--record: expected a committed tree, got uncommitted changes")
@@ -211,14 +214,6 @@ def judge_case(case: PublishedCase, found: Comparison, allowed: float) -> tuple[
     return kind, f"{len(scores)} values {why}, at most {allowed:.1f} standard errors allowed; farthest {text}"
 
 
-def _largest() -> str:
-    """The largest preset of which jobs are recorded."""
-    there = [preset for preset in reversed(PRESETS) if any((PUBLISHED / preset).glob("*/pieces.csv"))]
-    if not there:
-        raise SettingsError("published/ records no jobs: `python -m auxmc_pipeline.steps.publish` adds them")
-    return there[0]
-
-
 def compare_case(again: Path, sha256: str, published: Path) -> Comparison:
     """Compares the result of a case, which may be absent, with the published digest and tables of the study."""
     if not again.is_file():
@@ -241,7 +236,7 @@ def compare_values(kept: pd.DataFrame, again: pd.DataFrame) -> pd.DataFrame:
     dims = [
         name
         for name in again.columns
-        if name not in _ABOUT_VALUES and name in kept and max(kept[name].nunique(), again[name].nunique()) > 1
+        if name not in ABOUT_VALUES and name in kept and max(kept[name].nunique(), again[name].nunique()) > 1
     ]
     keys = ["quantity", *dims]
     frames = [_with_text_keys(frame, dims)[[*keys, "value"]] for frame in (kept, again)]

@@ -18,7 +18,7 @@ from auxmc_pipeline.judging.study_tables import claims_of, judge_study, measure_
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
 from auxmc_pipeline.needs import parse_needs
 from auxmc_pipeline.published_values import DISTANCE, EXTRA
-from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.settings import PRESETS, SettingsError, names_of
 from auxmc_pipeline.tables import MissingData, Tables, load_tables
 from tests.unit.experiments.record import MEASURED, RECORDED, recorded_tables
 from tests.unit.variants import set_variant
@@ -197,7 +197,7 @@ def test_published_claims_and_distances_from_curves_do_not_apply_to_another_mode
 def test_runs_that_are_too_short_judge_nothing_about_long_ones(study):
     tables = dict(published_tables(study))
     needs = " ".join(claims_of(load_study(study))["needs"])
-    needed = parse_needs(needs, study_tables.setting_names(load_study(study)))
+    needed = parse_needs(needs, names_of(load_study(study).schema))
     short = {need.name: 0.5 for need in needed if need.relation not in ("", "<=")}
     tables["settings"] = tables["settings"].assign(**short)
     judged = judge_study(load_study(study), Tables(tables))

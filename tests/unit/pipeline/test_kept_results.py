@@ -167,14 +167,12 @@ def test_a_file_that_runs_read_is_that_of_kept_results(line):
 )
 def test_a_claim_is_the_same_where_the_cases_that_it_needs_have_run_alone(name):
     study = load_study(name)
-    tables, claims = load_tables(PUBLISHED / "paper" / name / "tables"), claims_of(study)
-    measures = study.measures()
+    tables = load_tables(PUBLISHED / "paper" / name / "tables")
     judged = judge_study(study, tables)
     for claim_id, cases in cases_of_claims(study, "paper").items():
         of_cases = lambda rows: rows[rows["case"].isin(cases)] if "case" in rows else rows  # noqa: B023
         alone = Tables({key: of_cases(rows) for key, rows in tables.items()})
-        lines = claims[claims["claim_id"] == claim_id]
-        found = judge_study(study, alone, lines, {claim_id: measures[claim_id]})
+        found = judge_study(study, alone, claim_id)
         expected = judged[judged["claim_id"] == claim_id].reset_index(drop=True)
         columns = ["setting", "measured", "monte_carlo_error", "verdict"]
         pd.testing.assert_frame_equal(found[columns], expected[columns], check_exact=True)

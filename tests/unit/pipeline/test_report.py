@@ -15,6 +15,7 @@ from auxmc.errors import DamagedFile
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.jobs import PUBLISHED, job_table
+from auxmc_pipeline.judging.counts import verdicts_table
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.study_tables import claims_of
@@ -27,7 +28,7 @@ from auxmc_pipeline.report.findings import about, main_findings, read_readme, sp
 from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.report.markdown import prose, to_html
 from auxmc_pipeline.report.page import failures, machines, rule_costs, settings_table
-from auxmc_pipeline.steps.export_tables import claims_table, latex, verdicts_table
+from auxmc_pipeline.steps.export_tables import claims_table, latex
 from tests.unit.variants import set_variant
 
 GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
@@ -238,7 +239,7 @@ def test_a_figure_that_is_cut_short_is_named_with_the_command_that_makes_it(tmp_
     path.parent.mkdir(parents=True)
     path.write_text('<svg viewBox="0 0 1 1">')
     with pytest.raises(DamagedFile, match=r"fig_5_6\.svg is damaged: .*`snakemake --force .* preset=smoke`"):
-        page_figures(load_study("radon"), {"fig_5_6": path}, "{name}")
+        page_figures(load_study("radon"), {"fig_5_6": path})
 
 
 # --- tables for papers --------------------------------------------------------------------------------
@@ -285,6 +286,6 @@ def test_latex_escapes_what_it_would_obey():
 
 
 def test_verdicts_are_counted_by_document():
-    table = verdicts_table({"radon": JUDGED})
+    table = verdicts_table({"radon": JUDGED}, "{:.2f}")
     rows = table.set_index("document")[["reproduced", "inconclusive", "all"]]
     assert list(rows.loc["PhD thesis"]) == [1, 0, 1]
