@@ -180,7 +180,8 @@ def _product(
     axes = (*over, *fixed.get("batch", {}))
     for values in itertools.product(*over.values()):
         chosen = dict(zip(over, values, strict=True))
-        name = "__".join([label, *(_clean(f"{key}-{value}") for key, value in chosen.items())])
+        words = (f"{key}-{value}".replace("'", "") for key, value in chosen.items())
+        name = "__".join([label, *(re.sub(r"[^A-Za-z0-9._-]+", "-", word).strip("-") for word in words)])
         given = {**fixed, **chosen}
         yield Case(name, (f"preset={preset}", *_words(given)), axes, _merged(file, preset, given))
 
@@ -210,10 +211,6 @@ def _words(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
             yield from _words(value, f"{prefix or '++'}{key}.")
         else:
             yield f"{prefix}{key}={value_text(value)}"
-
-
-def _clean(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", text.replace("'", "")).strip("-")
 
 
 def _distinct(cases: list[Case], study: str) -> list[Case]:

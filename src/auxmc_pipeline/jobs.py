@@ -82,7 +82,7 @@ def by_case(jobs: pd.DataFrame) -> pd.DataFrame:
     """
     groups = jobs.groupby("case", sort=False)
     last = groups.tail(1).set_index("case")
-    joined = groups[["processor", "processor_kind", "versions"]].agg(_joined)
+    joined = groups[["processor", "processor_kind", "versions"]].agg(lambda found: "; ".join(found.unique()))  # type: ignore[misc]
     cost = groups.agg(cpu_s=("cpu_s", "sum"), peak_memory_mib=("peak_memory_mib", "max"))
     return last.assign(**joined, **cost).reset_index()[list(COLUMNS)]
 
@@ -146,7 +146,3 @@ def _row(about: Mapping[str, Any], digest: str) -> dict[str, Any]:
         "sha256": digest,
     }
     return {name: own.get(name, about.get(name, "")) for name in COLUMNS}
-
-
-def _joined(found: "pd.Series[str]") -> str:
-    return "; ".join(found.unique())

@@ -4,7 +4,6 @@ A study's `claims.csv` has the values that claims compare with. Values that a fi
 compares with stand in the study's `published_figures.csv`, under the claim that is about the same figure.
 """
 
-import csv
 import functools
 import math
 from collections.abc import Mapping
@@ -115,21 +114,18 @@ def published_settings(study: str, claim_id: str) -> dict[str, PublishedValue]:
 def _values(folder: Path) -> Mapping[tuple[str, str], PublishedValue]:
     names = {document.key: document.name for document in read_documents()}
     found: dict[tuple[str, str], PublishedValue] = {}
-    for row in _rows(folder / "claims.csv"):
-        # Bands of claims are what agrees, not what the document draws.
-        value = number(row["published"])
-        if row["document"] and math.isfinite(value):
-            key = row["claim_id"], row["setting"]
-            found[key] = PublishedValue(value, math.nan, math.nan, names[row["document"]], row["place"], key)
-    for row in _rows(folder / EXTRA) if (folder / EXTRA).is_file() else ():
+    # Bands of claims are what agrees, not what the document draws.
+    rows = [row | {"value": row["published"], "low": "", "high": ""} for row in _rows(folder / "claims.csv")]
+    rows += _rows(folder / EXTRA) if (folder / EXTRA).is_file() else []
+    for row in rows:
         key = row["claim_id"], row["setting"]
-        if key in found:
-            raise ValueError(f"{folder / EXTRA}: {', '.join(key)} has a published value already")
         value, low, high = (number(row[name]) for name in ("value", "low", "high"))
-        found[key] = PublishedValue(value, low, high, names[row["document"]], row["place"], key)
+        if row["document"] and math.isfinite(value):
+            if key in found:
+                raise ValueError(f"{folder / EXTRA}: {', '.join(key)} has a published value already")
+            found[key] = PublishedValue(value, low, high, names[row["document"]], row["place"], key)
     return found
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")  # type: ignore[return-value]

@@ -117,13 +117,11 @@ def check_ranges(settings: CaseSettings, study: str, where: str) -> None:
         value = getattr(settings, name)
         check_values(name, value if isinstance(value, list) else [value], about, where)
     for name, value in settings.resources.items():
-        if name not in _RESOURCES:
-            raise SettingsError(unknown(name, _RESOURCES, f"resource of study {study}"))
+        check_known(name, _RESOURCES, f"resource of study {study}")
         if not isinstance(value, int):
             raise SettingsError(f"resources.{name} of study {study}: expected an integer, got {value!r}")
     for name, values in settings.batch.items():
-        if name not in fields:
-            raise SettingsError(unknown(name, list(fields), f"batched setting of study {study}"))
+        check_known(name, list(fields), f"batched setting of study {study}")
         wanted = type(getattr(settings, name))
         kinds = (int, float) if wanted is float else (wanted,)
         if not values or not isinstance(values, list) or any(type(value) not in kinds for value in values):

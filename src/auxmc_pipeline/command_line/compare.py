@@ -57,9 +57,14 @@ def differing(first: dict[str, Any], second: dict[str, Any]) -> list[tuple[str, 
     >>> differing({"a": 1, "b": {"c": 2}}, {"a": 1, "b": {"c": 3}, "d": 4})
     [('b.c', '2', '3'), ('d', '(none)', '4')]
     """
-    one, two = dict(_flat(first)), dict(_flat(second))
-    pairs = [(name, one.get(name, "(none)"), two.get(name, "(none)")) for name in {**one, **two}]
-    return [(name, str(a), str(b)) for name, a, b in pairs if a != b]
+    rows = []
+    for name in {**first, **second}:
+        one, two = first.get(name, {}), second.get(name, {})
+        if isinstance(one, dict) and isinstance(two, dict):
+            rows += [(f"{name}.{inner}", a, b) for inner, a, b in differing(one, two)]
+        elif one != two:
+            rows.append((name, str(first.get(name, "(none)")), str(second.get(name, "(none)"))))
+    return rows
 
 
 def posterior_means(data: xr.Dataset) -> Iterator[tuple[str, tuple[float, float]]]:
@@ -146,11 +151,3 @@ def _differences(title: str, table: pd.DataFrame) -> str:
 def _table(title: str, rows: list[tuple[str, str, str]], none: str) -> str:
     table = columns([("", "A", "B"), *((f"  {name}", a, b) for name, a, b in rows)])
     return f"{title}\n{table}" if rows else f"{title}: {none}"
-
-
-def _flat(content: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in content.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value

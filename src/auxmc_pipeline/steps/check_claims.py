@@ -49,8 +49,7 @@ class Response(NamedTuple):
 @errors_in_one_line(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns 1 if a claim keeps its verdict whatever its tables hold."""
-    parser = step_parser(__doc__)
-    parser.add_argument("preset")
+    parser = step_parser(__doc__, "preset")
     parser.add_argument("studies", nargs="*", metavar="STUDY", help="studies to check; all by default")
     options = parser.parse_args(arguments)
     check_preset(options.preset)

@@ -16,16 +16,14 @@ from auxmc.plots.style import PAGE_WIDTH_IN, save_figure, use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.study_tables import read_tables
-from auxmc_pipeline.settings import SettingsError, nearest
+from auxmc_pipeline.settings import check_known
 from auxmc_pipeline.tables import MissingData, Tables
 
 
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = step_parser(__doc__)
-    parser.add_argument("study")
-    parser.add_argument("preset")
+    parser = step_parser(__doc__, "study", "preset")
     parser.add_argument("figures", nargs="*", help="which ones, by default all")
     parser.add_argument("--tables", type=Path, required=True, help="folder of the tables")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
@@ -33,10 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     study = load_study(options.study)
     draw = study.drawings()
-    unknown = next((name for name in options.figures if name not in draw), None)
-    if unknown is not None:
-        hint = nearest(unknown, list(draw))
-        raise SettingsError(f"study {study.name} has no figure {unknown!r}.{hint} Figures: {', '.join(draw)}")
+    for name in options.figures:
+        check_known(name, list(draw), f"figure of study {study.name}")
     tables = read_tables(study, options.preset, options.tables)
     with use_style():
         for name in options.figures or draw:

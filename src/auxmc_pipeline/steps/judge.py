@@ -12,9 +12,7 @@ from auxmc_pipeline.judging.study_tables import judge_study, measure_numbers, re
 @errors_in_one_line(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = step_parser(__doc__)
-    parser.add_argument("study")
-    parser.add_argument("preset")
+    parser = step_parser(__doc__, "study", "preset")
     parser.add_argument("--tables", type=Path, required=True, help="folder of the tables")
     out = "claims with verdicts (.csv); numbers.csv, of findings, is written next to it"
     parser.add_argument("--out", type=Path, required=True, help=out)

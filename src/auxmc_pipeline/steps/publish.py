@@ -49,8 +49,7 @@ _LONG_PATH = 400
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = step_parser(__doc__)
-    parser.add_argument("preset")
+    parser = step_parser(__doc__, "preset")
     parser.add_argument("--so-far", action="store_true", help="publish the studies that are finished")
     costs = "record the costs of jobs in experiments/costs.csv alone"
     parser.add_argument("--costs-only", action="store_true", help=costs)

@@ -28,8 +28,7 @@ _PLAIN += ["n_cores", "piece", "verified"]
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = step_parser(__doc__)
-    parser.add_argument("preset")
+    parser = step_parser(__doc__, "preset")
     older = "also cases that older code made with the present settings and data"
     parser.add_argument("--older", action="store_true", help=older)
     options = parser.parse_args(arguments)

@@ -69,8 +69,7 @@ def _verdicts(judged: pd.DataFrame, is_drawn: np.ndarray, *, exact: bool) -> lis
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns 1 where more verdicts than stated are wrong, by two standard errors of the simulation."""
-    parser = step_parser(__doc__)
-    parser.add_argument("preset")
+    parser = step_parser(__doc__, "preset")
     parser.add_argument("--studies", nargs="+", default=studies(), help="which ones, by default all")
     parser.add_argument("--replications", type=int, default=200)
     options = parser.parse_args(arguments)
