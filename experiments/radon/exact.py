@@ -57,7 +57,12 @@ def exact_evidence(model: "GroupedRegression", tolerance: float = 1e-4) -> Evide
 
 def quadrature_grid(model: "GroupedRegression", n_points: Sequence[int]) -> list[FloatArray]:
     """Points of log sigma_a, log sigma_b and log epsilon, from the mode to where a profile has fallen by exp(-20)."""
-    mode = _mode(model)
+    degrees = max(1.0, float(model.n_rows) - len(model.counts))
+    noise = 0.5 * np.log(max(model.scatter[0, 0] / degrees, 1e-300))
+    between = np.log(max(float(np.std(model.mean_outcome)), 1e-300))
+    start = np.array([between, np.log(model.prior_scale), noise])
+    # The slope of the prior ends where the likelihood takes over: any descent finds the one maximum near it.
+    mode = minimize(lambda logs: -log_marginal(model, logs[None])[0], start, method="Nelder-Mead", tol=1e-6).x
     ends = [[_reach(model, mode, axis, sign) for sign in (-1.0, 1.0)] for axis in range(3)]
     return [np.linspace(low, high, n) for (low, high), n in zip(ends, n_points, strict=True)]
 
@@ -129,18 +134,6 @@ def _conditional(
     b_mean = np.einsum("pki,pi->pk", b_rows, solution)
     b_variance = np.einsum("pki,pij,pkj->pk", b_rows, covariance, b_rows)
     return log_density, np.column_stack([*means, b_mean]), np.column_stack([*variances, b_variance])
-
-
-def _mode(model: "GroupedRegression") -> FloatArray:
-    degrees = max(1.0, float(model.n_rows) - len(model.counts))
-    noise = 0.5 * np.log(max(model.scatter[0, 0] / degrees, 1e-300))
-    between = np.log(max(float(np.std(model.mean_outcome)), 1e-300))
-    start = np.array([between, np.log(model.prior_scale), noise])
-    # The slope of the prior ends where the likelihood takes over: any descent finds the one maximum near it.
-    descent = minimize(
-        lambda logs: -log_marginal(model, logs[None])[0], start, method="Nelder-Mead", tol=1e-6
-    )
-    return np.asarray(descent.x)
 
 
 def _reach(model: "GroupedRegression", mode: FloatArray, axis: int, sign: float) -> float:

@@ -1,6 +1,7 @@
 """Rows that belong to groups: an outcome and regressors, some of which belong to the group as a whole."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +19,8 @@ class GroupedColumns(NamedTuple):
 
     outcome: str
     group: str
-    row_regressors: tuple[str, ...]
-    group_regressors: tuple[str, ...]
+    row_regressors: Sequence[str]
+    group_regressors: Sequence[str]
 
 
 # Columns of the radon data, regressors in the order of the published model.

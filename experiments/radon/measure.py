@@ -1,6 +1,5 @@
 """From recorded chains to the numbers and curves of a case: evidence, moments, running estimates."""
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from auxmc.diagnostics import tempered_evidence as evidence
 from auxmc.diagnostics.weighted import in_batches, weighted_estimates
 from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
-from auxmc_pipeline.chain_statistics import arviz_groups, units_of, with_units
+from auxmc_pipeline.chain_statistics import arviz_groups, labelled_draws, units_of, with_units
 from experiments.radon.grouped import GroupedData
 from experiments.radon.model import Problem
 from experiments.radon.settings import Settings, published_file
@@ -21,7 +20,7 @@ _FIT_BLOCK = 100
 _BATCHES = 10
 _N_TEMPERATURES = 101
 _N_POINTS = 120
-_KEPT = ("delta", "inverse_temperature", "acceptance", "n_gradients", "n_failures", "step_size")
+_KEPT = ("delta", "inverse_temperature", "acceptance", "n_gradients", "n_failures", "step_size", "effects")
 _UNITS = units_of(
     {
         "nats": "log_evidence log_evidence_error log_evidence_by_chain sd_log_weight exact_log_evidence "
@@ -49,11 +48,8 @@ def measure_case(
     else:
         statistics = chain_statistics(draws, seconds, settings.n_warm_up if settings.method == "nuts" else 0)
         curves = chain_curves(draws, seconds) | curves
-        own_dims = {"effects": ("chain", "draw", "effect")}
-        kept = {name: (own_dims.get(name, ("chain", "draw")), draws[name]) for name in (*_KEPT, *own_dims)}
-        groups = arviz_groups(
-            xr.Dataset(kept, coords | {"chain": np.arange(len(draws["delta"]))}), ["effects"]
-        )
+        kept = chains._replace(draws={name: draws[name] for name in _KEPT})
+        groups = arviz_groups(labelled_draws(kept, coords, {"effects": ["effect"]}), ["effects"])
     statistics |= problem_statistics(posterior, settings) | of_fit
     data = posterior.data
     return {
@@ -137,24 +133,23 @@ def chain_curves(draws: NamedArrays, seconds: float) -> dict[str, Any]:
     pairs = zip(target[:, None], base[:, None], strict=True)
     each = [evidence.running_log_evidence(*pair)[points - 1] for pair in pairs]
     inverse_temperatures = np.linspace(0.0, 1.0, _N_TEMPERATURES)
+    error = evidence.log_evidence_error if n_chains > 1 else lambda *_: np.nan
 
-    def conditional() -> Iterator[FloatArray]:
-        # One after the other: each is as large as the draws of a quantity.
-        return (base - b * draws["delta"] for b in inverse_temperatures)
+    def density(b: float) -> tuple[float, float]:
+        weights = base - b * draws["delta"]
+        return evidence.log_evidence(weights, base), error(weights, base)
 
-    def errors(pairs: Iterable[tuple[FloatArray, FloatArray]]) -> list[float]:
-        return [evidence.log_evidence_error(*pair) if n_chains > 1 else np.nan for pair in pairs]
-
+    densities, density_errors = zip(*map(density, inverse_temperatures), strict=True)
     by_iteration = {
         "running_pooled": evidence.running_log_evidence(target, base)[points - 1],
-        "running_pooled_error": errors((target[:, :n], base[:, :n]) for n in points),
+        "running_pooled_error": [error(target[:, :n], base[:, :n]) for n in points],
         "gradients_so_far": draws["n_gradients"].cumsum(axis=1).mean(axis=0)[points - 1],
         "time_so_far": seconds * points / n_draws,
         "iteration": points,
     }
     by_temperature = {
-        "log_temperature_density": [evidence.log_evidence(weights, base) for weights in conditional()],
-        "log_temperature_density_error": errors((weights, base) for weights in conditional()),
+        "log_temperature_density": list(densities),
+        "log_temperature_density_error": list(density_errors),
         "inverse_temperature": inverse_temperatures,
     }
     return {

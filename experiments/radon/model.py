@@ -1,7 +1,7 @@
 """Regression with an intercept for each group: hierarchical prior, sufficient statistics, two parametrisations."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, cast
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +13,6 @@ from experiments.radon.exact import Evidence, exact_evidence
 from experiments.radon.grouped import RADON_FILE, GroupedData, read_grouped
 from experiments.radon.settings import Settings, columns
 
-Parametrisation = Literal["non_centred", "centred"]
-PARAMETRISATIONS: tuple[Parametrisation, ...] = ("non_centred", "centred")
 # First coordinates of the unconstrained vector; those of the coefficients, then those of the groups, follow.
 SCALE_NAMES = ("log sigma_a", "mu_a", "log sigma_b", "mu_b", "log epsilon")
 _N_SCALES = len(SCALE_NAMES)
@@ -35,7 +33,7 @@ class GroupedRegression(NamedTuple):
     mean_regressors: FloatArray  # of each group [group, regressor]
     scatter: FloatArray  # within-group products of (outcome, regressors) [1 + regressor, 1 + regressor]
     prior_scale: float  # scale of the half-Cauchy priors, in units of the outcome
-    parametrisation: Parametrisation  # "non_centred": b = mu_b + sigma_b n_b, a alike; "centred": b and a
+    is_centred: bool  # whether b and a are coordinates; else n_b in b = mu_b + sigma_b n_b, a alike
     regressor_names: tuple[str, ...]  # of the columns [regressor]
 
     @property
@@ -62,7 +60,7 @@ class GroupedRegression(NamedTuple):
         """Log joint density in nats at SCALE_NAMES, coefficients [regressor], groups [group], in one vector [dim]."""
         log_sigma_a, mean_a, log_sigma_b, mean_b, log_noise = position[:_N_SCALES]
         b, a = self._coefficients_and_intercepts(position)
-        if self.parametrisation == "centred":
+        if self.is_centred:
             spread_b = _normal_energy((b - mean_b) * jnp.exp(-log_sigma_b)) + b.size * log_sigma_b
             spread_a = _normal_energy((a - mean_a) * jnp.exp(-log_sigma_a)) + a.size * log_sigma_a
             local = spread_b + spread_a
@@ -80,7 +78,7 @@ class GroupedRegression(NamedTuple):
     def _coefficients_and_intercepts(self, position: Array) -> tuple[Array, Array]:
         end = _N_SCALES + len(self.regressor_names)
         b, a = position[_N_SCALES:end], position[end:]
-        if self.parametrisation == "non_centred":
+        if not self.is_centred:
             b = position[3] + jnp.exp(position[2]) * b
             a = position[1] + jnp.exp(position[0]) * a
         return b, a
@@ -105,14 +103,13 @@ class Problem(NamedTuple):
 def intercepts(settings: Settings) -> Problem:
     """The regression with an intercept for each group, with its evidence by quadrature."""
     data = read_grouped(settings.data or RADON_FILE, columns(settings))
-    parametrisation = cast(Parametrisation, settings.parametrisation)
-    model = grouped_regression(data, settings.prior_scale, parametrisation)
+    model = grouped_regression(data, settings.prior_scale, is_centred=settings.parametrisation == "centred")
     known = exact_evidence(model)
     return Problem(data, model.log_density, model.effects, model.effect_names, model.start, known)
 
 
 def grouped_regression(
-    data: GroupedData, prior_scale: float = 2.5, parametrisation: Parametrisation = "non_centred"
+    data: GroupedData, prior_scale: float = 2.5, *, is_centred: bool = False
 ) -> GroupedRegression:
     """Makes the model of a data set."""
     rows = np.column_stack([data.outcome, data.regressors])
@@ -128,7 +125,7 @@ def grouped_regression(
         mean_regressors=means[:, 1:],
         scatter=within.T @ within,
         prior_scale=prior_scale,
-        parametrisation=parametrisation,
+        is_centred=is_centred,
         regressor_names=data.regressor_names,
     )
 

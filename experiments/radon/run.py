@@ -12,6 +12,7 @@ from jax import Array
 from auxmc.approximations.advi import (
     N_LAST,
     MeanField,
+    MeanFieldFit,
     decaying_adam,
     evidence_lower_bound,
     fit_mean_field,
@@ -72,44 +73,30 @@ class Base(NamedTuple):
         fit = self.approximation
         return bridge(posterior.log_density, gaussian_base(fit.mean, jnp.exp(fit.log_sd)), self.log_zeta)
 
-    def standardised_bridge(self, posterior: Problem) -> Bridge:
-        """Posterior and base in standard deviations of the base, which becomes a standard normal distribution."""
-        fit = self.approximation
-        zero = jnp.zeros_like(fit.mean)
-
-        def target(standard: Array) -> Array:
-            # The density of the standardised parameters has the product of the standard deviations as its factor.
-            return posterior.log_density(fit.draw(standard)) + jnp.sum(fit.log_sd)
-
-        return bridge(target, gaussian_base(zero, jnp.ones_like(zero)), self.log_zeta)
-
 
 def fit_base(posterior: Problem, settings: Settings, context: RunContext, names: tuple[str, ...]) -> Base:
     """Fits the base, which all cases with the same data, parametrisation, optimiser and `names` of streams share."""
-    density, n_steps = posterior.log_density, settings.n_fit_steps
+    keys = [stream(context.seed, context.study, *names, name) for name in ("fit", "bound")]
     with stopwatch() as times:
-        key = stream(context.seed, context.study, *names, "fit")
-        approximation, objective, n_not_finite, log_zeta = jax.block_until_ready(
-            jax.jit(partial(_fit, posterior, settings))(key)
-        )
-    bound, error = jax.jit(lambda fit, key: evidence_lower_bound(density, fit, key, settings.n_bound_draws))(
-        approximation, stream(context.seed, context.study, *names, "bound")
-    )
+        fit, log_zeta = jax.block_until_ready(jax.jit(partial(_fit, posterior, settings))(keys[0]))
+    evaluate = jax.jit(partial(evidence_lower_bound, posterior.log_density, n_draws=settings.n_bound_draws))
+    bound, error = evaluate(fit.approximation, keys[1])
     if not np.isfinite(float(log_zeta)) or not np.isfinite(float(bound)):
         raise SettingsError(
             f"the variational fit ends at an objective of {float(log_zeta):g} and a bound of {float(bound):g} nats "
-            f"({int(n_not_finite)} of {n_steps} steps were not finite): take a smaller fit_rate"
+            f"({int(fit.n_not_finite)} of {settings.n_fit_steps} steps were not finite): take a smaller fit_rate"
         )
-    last = np.asarray(objective)[-N_LAST:]
+    objective = np.asarray(fit.objective)
+    last = objective[-N_LAST:]
     statistics = {
         "log_zeta": float(log_zeta),
         "log_zeta_error": float(np.std(last, ddof=1) / np.sqrt(last.size)),
         "lower_bound": float(bound),
         "lower_bound_error": float(error),
         "fit_seconds": times.run_s,
-        "fit_not_finite": int(n_not_finite),
+        "fit_not_finite": int(fit.n_not_finite),
     }
-    return Base(approximation, float(log_zeta), np.asarray(objective), statistics)
+    return Base(fit.approximation, float(log_zeta), objective, statistics)
 
 
 def fit_again(
@@ -122,14 +109,14 @@ def fit_again(
     return xr.Dataset({"log_zeta_by_fit": ends}, {"fit": np.arange(len(keys))})
 
 
-def _fit(posterior: Problem, settings: Settings, key: Array) -> tuple[MeanField, Array, Array, Array]:
-    """A fit, its objective [step], the number of steps that were not finite, and log zeta."""
+def _fit(posterior: Problem, settings: Settings, key: Array) -> tuple[MeanFieldFit, Array]:
+    """A fit, and log zeta."""
     rate, n_steps = settings.fit_rate, settings.n_fit_steps
     is_published = settings.optimiser == "published"
     optimiser = windowed_adagrad(rate) if is_published else decaying_adam(rate, n_steps)
     start = MeanField(posterior.start, jnp.zeros(posterior.dim))
     fit = fit_mean_field(posterior.log_density, start, optimiser, key, n_steps, settings.n_fit_draws)
-    return fit.approximation, fit.objective, fit.n_not_finite, log_normaliser_guess(fit.objective)
+    return fit, log_normaliser_guess(fit.objective)
 
 
 def _no_u_turn(posterior: Problem, base: Base, settings: Settings) -> Sampler:
@@ -147,18 +134,21 @@ def _no_u_turn(posterior: Problem, base: Base, settings: Settings) -> Sampler:
         return kernel.init(fit.draw(standard), control=control, key=key)
 
     def record(state: Any, info: Any) -> Record:
-        common = _common(posterior, base, state.inner, info.inner, state.inner.position)
-        failures = {
-            "n_failures": info.inner.is_divergent.astype(jnp.int8),
-            "n_not_finite": jnp.zeros((), jnp.int8),
-        }
-        return {**common, **failures, "step_size": info.scale}
+        return _recorded(posterior, base, state.inner, info.inner, state.inner.position, info.scale)
 
     return Sampler(lambda parameters: kernel, initial, record)
 
 
 def _hmc(posterior: Problem, base: Base, settings: Settings) -> Sampler:
-    joined, step_size, n_steps = base.standardised_bridge(posterior), settings.step_size, settings.n_steps
+    """Moves in standard deviations of the base, which becomes a standard normal distribution."""
+    fit, step_size, n_steps = base.approximation, settings.step_size, settings.n_steps
+
+    def target(standard: Array) -> Array:
+        # The density of the standardised parameters has the product of the standard deviations as its factor.
+        return posterior.log_density(fit.draw(standard)) + jnp.sum(fit.log_sd)
+
+    standard = gaussian_base(jnp.zeros_like(fit.mean), jnp.ones_like(fit.mean))
+    joined = bridge(target, standard, base.log_zeta)
     if settings.method == "gibbs_ct":
         gibbs = gibbs_continuous_tempering(joined, step_size, n_steps)
         # The momentum of the start is not used: every update draws another.
@@ -169,12 +159,8 @@ def _hmc(posterior: Problem, base: Base, settings: Settings) -> Sampler:
         init = kernel.init
 
     def record(state: Any, info: Any) -> Record:
-        return {
-            **_common(posterior, base, state, info, base.approximation.draw(state.position)),
-            "n_failures": jnp.zeros((), jnp.int8),
-            "n_not_finite": info.n_not_finite.astype(jnp.int8),
-            "step_size": jnp.asarray(step_size, float),
-        }
+        position = fit.draw(state.position)
+        return _recorded(posterior, base, state, info, position, jnp.asarray(step_size, float))
 
     return Sampler(
         lambda parameters: kernel, lambda key, parameters: init(*_start(key, posterior.dim), key=key), record
@@ -205,8 +191,10 @@ def _start(key: Array, dim: int) -> tuple[Array, Array]:
     return standard, jax.random.logistic(jax.random.fold_in(key, 1))
 
 
-def _common(posterior: Problem, base: Base, state: Any, info: Any, position: Array) -> Record:
-    fit = base.approximation
+def _recorded(
+    posterior: Problem, base: Base, state: Any, info: Any, position: Array, step_size: Array
+) -> Record:
+    fit, none = base.approximation, jnp.zeros((), jnp.int8)
     return {
         "delta": state.delta,
         "log_target_weight": state.log_target_weight,
@@ -216,4 +204,8 @@ def _common(posterior: Problem, base: Base, state: Any, info: Any, position: Arr
         "standard": (position - fit.mean) * jnp.exp(-fit.log_sd),
         "acceptance": info.acceptance_rate,
         "n_gradients": info.n_gradients,
+        # Trees diverge, trajectories of a fixed length lose their energy.
+        "n_failures": getattr(info, "is_divergent", none).astype(jnp.int8),
+        "n_not_finite": getattr(info, "n_not_finite", none).astype(jnp.int8),
+        "step_size": step_size,
     }

@@ -7,8 +7,6 @@ from pathlib import Path
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.radon.grouped import RADON_COLUMNS, GroupedColumns, read_grouped
 
-CHAIN_METHODS = ("nuts", "gibbs_ct", "ct_hmc")
-METHODS = (*CHAIN_METHODS, "ais", "fits")
 _PUBLISHED_PATH = Path("continuous_tempering") / "radon" / "radon-group.npz"
 
 
@@ -20,7 +18,7 @@ class Settings(CaseSettings):
         "nuts",
         "sampler: NUTS or HMC with the temperature as a coordinate, HMC with Gibbs updates of it, or annealed runs; or "
         "as many variational fits as there are chains, and no sampler",
-        METHODS,
+        ("nuts", "gibbs_ct", "ct_hmc", "ais", "fits"),
     )
     parametrisation: str = setting(
         "non_centred", "of intercepts and coefficients: standardised or not", ("non_centred", "centred")
@@ -56,7 +54,7 @@ def columns(settings: Settings) -> GroupedColumns:
     if not settings.data:
         return RADON_COLUMNS
     return GroupedColumns(
-        settings.outcome, settings.group, tuple(settings.row_regressors), tuple(settings.group_regressors)
+        settings.outcome, settings.group, settings.row_regressors, settings.group_regressors
     )
 
 
