@@ -162,15 +162,12 @@ def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain:
     settled = np.s_[:, settings.n_draws // 5 :]
     on_target = weighted_estimates(target[settled], quantities[settled])
     on_base = weighted_estimates(reference[settled], quantities[settled][..., 1:])
-    left = np.array(
-        [
-            [
-                weighted_estimates(w[None], one[None, :, None] < 0.0).mean[0]
-                for w, one in zip(*at_zeta, strict=True)
-            ]
-            for at_zeta in zip(tempered.draws["log_target_weight"], tempered.draws["x"], strict=True)
-        ]
-    )
+
+    def mass_left(log_weights: FloatArray, x: FloatArray) -> float:
+        return float(weighted_estimates(log_weights[None], x[None, :, None] < 0.0).mean[0])
+
+    of_chains = np.vectorize(mass_left, signature="(draw),(draw)->()")
+    left = of_chains(tempered.draws["log_target_weight"], tempered.draws["x"])
     inverse_temperature = 1.0 / (1.0 + np.exp(-draws["control"]))
     fractions = weighted_estimates(target, (inverse_temperature < 0.5)[..., None])
     # Their first halves are left out: chains that hardly leave one end of the path forget their start slowly.

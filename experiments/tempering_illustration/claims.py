@@ -203,23 +203,18 @@ def fit_orderings(tables: Tables) -> Measurement:
     return exact(float((sds[0] > sds[1]) + (sds[1] > sds[2])), note)
 
 
-def minor_masses(tables: Tables) -> dict[str, float]:
-    """Mass of each fit on the minor mode, left of the target's valley."""
+def minor_mass(tables: Tables, fit: str) -> Measurement:
+    """CT-V06: mass of a fit on the minor mode, left of the target's valley."""
     x, density = tables.rows("mixture_x")[["mixture_x", "mixture_density"]].to_numpy().T
     valley = x[1:-1][(density[1:-1] < density[:-2]) & (density[1:-1] <= density[2:])][0]
-    masses = norm.cdf(valley, _fits(tables, "fit_mean"), _fits(tables, "fit_sd"))
-    return dict(zip(_FITS, masses.tolist(), strict=True))
+    mean, sd = (tables.value(quantity, "fit", fit=fit) for quantity in ("fit_mean", "fit_sd"))
+    return exact(norm.cdf(valley, mean, sd))
 
 
-def mass_of_fit(tables: Tables, fit: str) -> Measurement:
-    """CT-V06: mass of a fit on the minor mode."""
-    return exact(minor_masses(tables)[fit])
-
-
-def minor_mass(tables: Tables) -> Measurement:
+def more_minor_mass(tables: Tables) -> Measurement:
     """CT-V06: mass of the Renyi fit on the minor mode minus that of KL(q, p)."""
-    _, half, exclusive = minor_masses(tables).values()
-    return exact(half - exclusive, f"{half:.4f} and {exclusive:.4f}")
+    half, exclusive = (minor_mass(tables, fit) for fit in ("Renyi 1/2", "KL(q, p)"))
+    return (half - exclusive).noted(f"{half.value:.4f} and {exclusive.value:.4f}")
 
 
 def mass_between(tables: Tables) -> Measurement:
@@ -372,8 +367,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-V06": {
         "orderings that hold": fit_orderings,
-        "mass on the minor mode": minor_mass,
-        **{f"{fit}, beyond the valley": partial(mass_of_fit, fit=fit) for fit in ("KL(q, p)", "KL(p, q)")},
+        "mass on the minor mode": more_minor_mass,
+        **{f"{fit}, beyond the valley": partial(minor_mass, fit=fit) for fit in ("KL(q, p)", "KL(p, q)")},
         "KL(p, q), between the modes": mass_between,
     },
     "CT-V07": {"smallest rise": smallest_rise},

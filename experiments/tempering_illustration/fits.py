@@ -51,6 +51,8 @@ def fit_groups(n_gradient_draws: int, gradient_dim: int, key: Array) -> tuple[xr
     }
     fits = {name: fit_gaussian(_GRID, objective, _STARTS) for name, objective in objectives.items()}
     half, exclusive = (gaussian_log_density(_GRID, *fit) for fit in (PUBLISHED_HALF, PUBLISHED_EXCLUSIVE))
+    log_q = gaussian_log_density(_GRID, *_BOUND_FIT)
+    bounds = np.array([renyi_bound(_GRID, log_p, log_q, order) for order in _BOUND_ORDERS])
     # Log density of the Gaussian minus that of the target, far from the mode.
     tails, mode, sd = (-8.0, 8.0), float(laplace.mode[0]), float(np.sqrt(laplace.covariance[0, 0]))
     tail_errors = [
@@ -65,16 +67,15 @@ def fit_groups(n_gradient_draws: int, gradient_dim: int, key: Array) -> tuple[xr
         "fit_n_minima": ("fit", [1 + len(fit.local) for fit in fits.values()]),
         "published_half_objective": ((), renyi_divergence(_GRID, log_p, half, 0.5), nats),
         "published_exclusive_objective": ((), renyi_divergence(_GRID, exclusive, log_p, 1.0), nats),
-        **_identity_errors(log_p),
+        **_identity_errors(log_p, log_q, bounds),
     }
     statistics = xr.Dataset(variables, coords={"tail": list(tails), "fit": list(fits)})
     statistics = statistics.merge(_gradients(n_gradient_draws, gradient_dim, key))
-    return statistics, _curves(laplace, log_p, fits)
+    return statistics, _curves(laplace, log_p, fits, bounds)
 
 
-def _identity_errors(log_p: FloatArray) -> dict[str, Any]:
+def _identity_errors(log_p: FloatArray, log_q: FloatArray, bounds: FloatArray) -> dict[str, Any]:
     """Skew symmetry for orders of both signs, and the bounds of a fixed Gaussian over orders."""
-    log_q = gaussian_log_density(_GRID, *_BOUND_FIT)
     skew = [
         abs(
             renyi_divergence(_GRID, log_p, log_q, order)
@@ -82,7 +83,6 @@ def _identity_errors(log_p: FloatArray) -> dict[str, Any]:
         )
         for order in _ORDERS
     ]
-    bounds = np.array([renyi_bound(_GRID, log_p, log_q, order) for order in _BOUND_ORDERS])
     # The bound is minus the divergence of q from p, which equation C.14 also has for negative orders.
     negative = [
         abs(-bound - order / (1.0 - order) * renyi_divergence(_GRID, log_p, log_q, 1.0 - order))
@@ -184,7 +184,9 @@ def _differences(fit: MeanField) -> FloatArray:
     )
 
 
-def _curves(laplace: LaplaceDensity, log_p: FloatArray, fits: dict[str, GaussianFit]) -> xr.Dataset:
+def _curves(
+    laplace: LaplaceDensity, log_p: FloatArray, fits: dict[str, GaussianFit], bounds: FloatArray
+) -> xr.Dataset:
     skew_x = np.linspace(-10.0, 10.0, 401)
     mixture_x = np.linspace(-8.0, 8.0, 400)
     sd = float(np.sqrt(laplace.covariance[0, 0]))
@@ -195,8 +197,6 @@ def _curves(laplace: LaplaceDensity, log_p: FloatArray, fits: dict[str, Gaussian
     # From the broad minimum on, which is the lower one.
     by_order = [fit_gaussian(_GRID, objective, _STARTS[:1]) for objective in objectives]
     densities = [np.exp(gaussian_log_density(mixture_x, fit.mean, fit.sd)) for fit in fits.values()]
-    log_q = gaussian_log_density(_GRID, *_BOUND_FIT)
-    bounds = [renyi_bound(_GRID, log_p, log_q, order) for order in _BOUND_ORDERS]
     variables: dict[str, Any] = {
         "skew_log_density": ("skew_x", np.asarray(log_skew_density(jnp.asarray(skew_x)))),
         "laplace_log_density_curve": ("skew_x", gaussian_log_density(skew_x, float(laplace.mode[0]), sd)),

@@ -193,7 +193,11 @@ def annealing_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
             ("upper_bound_excess", -back),
         )
     }
-    variables["importance_sampling_difference"] = ((), _from_importance_sampling(forward[0]))
+    # With one interval there are no moves: weights are those of importance sampling, target over base.
+    x: FloatArray = forward[0]["x"].ravel()
+    ratio = -0.5 * ((x - _MEAN) / _NARROW) ** 2 - stats.norm.logpdf(x, 0.0, _BASE_SD)
+    differences = np.abs(forward[0]["log_weight"].ravel() - ratio)
+    variables["importance_sampling_difference"] = ((), float(np.max(differences)))
     coords = {"n_intervals": list(lengths), "batch": range(_BATCHES)}
     return xr.Dataset({**variables, **_upper_bounds(settings, context, lengths)}, coords=coords)
 
@@ -242,10 +246,3 @@ def _runs(
         block_size=_BATCHES,
     )
     return {name: array[0] for name, array in chains.draws.items()}
-
-
-def _from_importance_sampling(draws: NamedArrays) -> float:
-    """Largest difference of log weights with one interval from log target minus log base, in nats."""
-    x: FloatArray = draws["x"].ravel()
-    ratio = -0.5 * ((x - _MEAN) / _NARROW) ** 2 - stats.norm.logpdf(x, 0.0, _BASE_SD)
-    return float(np.max(np.abs(draws["log_weight"].ravel() - ratio)))
