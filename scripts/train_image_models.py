@@ -34,9 +34,9 @@ def read_images(source: str, seed: int) -> np.ndarray:
     from experiments.image_models.model.glyphs import draw_glyphs, make_skeletons
 
     if source == "digits":
-        images = read_digits().images
+        images = read_digits()
     elif source == "glyphs":
-        images = draw_glyphs(generator(seed, "glyphs"), make_skeletons(), N_DRAWINGS).images
+        images = draw_glyphs(generator(seed, "glyphs"), make_skeletons(), N_DRAWINGS)
     else:
         images = np.load(source, allow_pickle=False)
         if (
@@ -70,7 +70,7 @@ def main() -> int:
 
     from auxmc.driver.progress import Progress
     from auxmc.driver.seeds import generator, stream
-    from experiments.image_models.model.autoencoder import initial_autoencoder, log_importance_weights
+    from experiments.image_models.model.autoencoder import encode, initial_autoencoder, log_importance_weights
     from experiments.image_models.model.autoencoder_weights import own_weight_file, write_autoencoder
 
     try:
@@ -87,7 +87,7 @@ def main() -> int:
         )
         model, curve = train(
             start,
-            log_importance_weights,
+            lambda model, image, noise: log_importance_weights(model, image, encode(model, image), noise),
             images[n_held_out:],
             images[:n_held_out],
             key=stream(options.seed, options.source, "training"),

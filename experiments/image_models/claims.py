@@ -12,7 +12,6 @@ from auxmc_pipeline.measuring import Measurement, estimate, exact, proportion
 from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted
 from experiments.image_models.joint_estimates import (
     PUBLISHED_IMAGES,
-    PUBLISHED_MODELS,
     n_claimed,
     of_images,
     rows_of,
@@ -20,9 +19,9 @@ from experiments.image_models.joint_estimates import (
     total_over_images,
     value_of,
 )
+from experiments.image_models.model.autoencoder_weights import OWN_MODELS, PUBLISHED_MODELS
 from experiments.image_models.settings import PUBLISHED_LAYERS
 
-_OWN = ("own_digits", "own_glyphs")
 _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
 # Distances from the lower bound at which an estimate counts as converged: 20 and 15 nats for 1000 images.
 _NEAR_PER_IMAGE = {"mnist": 0.020, "own_digits": 0.020, "omniglot": 0.015, "own_glyphs": 0.015}
@@ -68,7 +67,8 @@ def looseness(tables: Tables, model: str) -> Measurement:
     """The published form of the upper bound minus the tighter one, for the images of the run."""
     loose, tight = (value_of(tables, model, _BOUNDS[which]) for which in ("published form", "upper"))
     # The two forms come from the same weights, whose means are always in this order.
-    return exact(loose - tight, f"nats, {_n_images(tables, model)} images together")
+    n_images = value_of(tables, model, "n_images_used")
+    return exact(loose - tight, f"nats, {n_images:.0f} images together")
 
 
 def rise(tables: Tables, model: str) -> Measurement:
@@ -176,7 +176,7 @@ def parallel(tables: Tables, model: str, method: str = "gibbs_ct", is_joint: boo
 
 def efficiency(tables: Tables, model: str, method: str) -> Measurement:
     """CT-C18: log of the error of simulated tempering over that of a method at the same number of gradients."""
-    gradients = {name: running_estimate(tables, model, name).gradients for name in ("st", method)}
+    gradients = {name: running_estimate(tables, model, name)["gradients"] for name in ("st", method)}
     budget = min(spent[-1] for spent in gradients.values())
     middles = of_images(tables, model, "image_middle")
     errors = []
@@ -245,10 +245,6 @@ final = partial(_with_error, quantity="joint_mean", error="joint_error")
 pooled = partial(_with_error, quantity="pooled_mean", error="pooled_error", table="n_parallel")
 
 
-def _n_images(tables: Tables, model: str) -> int:
-    return int(value_of(tables, model, "n_images_used"))
-
-
 def _ladders(tables: Tables, model: str) -> list[int]:
     return _counts(tables, model, "ais_joint_mean", "n_temperatures")
 
@@ -294,9 +290,9 @@ def _first_near(tables: Tables, model: str, method: str, along: str) -> tuple[Me
     running, of_all = running_estimate(tables, model, method), _running_of_images(tables, model, method)
     estimates = [
         (values, np.full(len(of_all), error**2 / len(of_all)))
-        for values, error in zip(of_all.T, running.error, strict=True)
+        for values, error in zip(of_all.T, running["error"], strict=True)
     ]
-    return _near_bound(tables, model, getattr(running, along), estimates)
+    return _near_bound(tables, model, running[along], estimates)
 
 
 def _near_bound(
@@ -306,7 +302,7 @@ def _near_bound(
     lower = _moments(tables, model, "image_lower")
     distances = [_difference_over_images(model, one, lower) for one in estimates]
     means, errors = (np.array([getattr(one, name) for one in distances]) for name in ("value", "error"))
-    return passage(costs, means, errors, -n_claimed(model, _n_images(tables, model)) * _NEAR_PER_IMAGE[model])
+    return passage(costs, means, errors, -n_claimed(model, len(lower[0])) * _NEAR_PER_IMAGE[model])
 
 
 def _of_pools(
@@ -441,7 +437,7 @@ NUMBERS: dict[str, Measure] = {
             "time of ST over Gibbs CT": partial(_iteration_time, method="st"),
             "time of CT-HMC over Gibbs CT": partial(_iteration_time, method="ct_hmc"),
         },
-        _OWN,
+        OWN_MODELS,
     ),
     **_by_model({"missed images": missed}),
     **_by_model(

@@ -19,7 +19,7 @@ from auxmc.plots.published import (
     published_level,
     published_mark,
 )
-from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import (
     PublishedMarks,
@@ -27,15 +27,15 @@ from auxmc_pipeline.published_values import (
     published_settings,
     published_value,
 )
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.image_models.joint_estimates import (
     PUBLISHED_IMAGES,
-    PUBLISHED_MODELS,
     models_in,
     rows_of,
     running_estimate,
     value_of,
 )
+from experiments.image_models.model.autoencoder_weights import OWN_MODELS, PUBLISHED_MODELS
 
 _TITLES = {
     "own_digits": "digits",
@@ -58,8 +58,8 @@ _DEPTH = 0.35
 def test_images(tables: Tables) -> Figure:
     """Figure 5.3."""
     models = models_in(tables)
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 0.3 + 4.6 * max(1, len(models))), layout="constrained")
-    for axis, model in zip(np.atleast_1d(figure.subplots(max(1, len(models)))), models or [""], strict=True):
+    figure, axes = page(0.3 + 4.6 * len(models), len(models), squeeze=False)
+    for axis, model in zip(axes.flat, models, strict=True):
         packed = _matrix(tables, "image_rows", model, "image", "row")
         _mosaic(axis, unpacked(packed), _N_ROWS)
         axis.set_title(f"{_TITLES[model]}, {len(packed)} images")
@@ -69,16 +69,16 @@ def test_images(tables: Tables) -> Figure:
 def estimates(horizontal: str, label: str, tables: Tables) -> Figure:
     """Figure 5.4 against seconds or gradients."""
     models = models_in(tables)
-    n_rows = max(1, -(-len(models) // 2))
-    figure, grid = page(0.6 + 2.7 * n_rows, n_rows, min(2, max(1, len(models))), squeeze=False)
+    n_rows = -(-len(models) // 2)
+    figure, grid = page(0.6 + 2.7 * n_rows, n_rows, min(2, len(models)), squeeze=False)
     axes = grid.ravel()
     entries: dict[str, Artist] = {}
-    for axis, model in zip(axes, models or [""], strict=False):
+    for axis, model in zip(axes, models, strict=False):
         _estimate_panel(axis, tables, model, horizontal)
         axis.set_xlabel(label)
         axis.set_title(f"{_TITLES[model]}, {value_of(tables, model, 'n_images_used'):.0f} images")
         entries |= dict(zip(*entries_published_last(axis)[::-1], strict=True))
-    for axis in axes[max(1, len(models)) :]:
+    for axis in axes[len(models) :]:
         axis.set_axis_off()
     axes[0].set_ylabel("joint log evidence (nats)")
     figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=4)
@@ -94,9 +94,9 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
     published = _published_estimates(tables, model)
     for method in ("st", "gibbs_ct", "ct_hmc"):
         running = running_estimate(tables, model, method)
-        points = getattr(running, horizontal)
-        half, colour = 3.0 * running.error, METHOD_COLOURS[method]
-        band_curve(axis, points, running.mean, half, colour=colour, label=METHOD_LABELS[method])
+        points, mean = running[horizontal], running["mean"]
+        half, colour = 3.0 * running["error"], METHOD_COLOURS[method]
+        band_curve(axis, points, mean, half, colour=colour, label=METHOD_LABELS[method])
         if (there := _published_curve(tables, model, method)) is not None:
             x, y, *band = there
             place = x / x[-1] * points[-1]
@@ -105,7 +105,7 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
         if final := published.get(_FINAL_CLAIMS[method], {}).get(f"{model}: final"):
             published_mark(axis, points[-1], final, colour=colour, note=_PUBLISHED_NOTE)
             ends.append(final.value)
-        ends += [running.mean[-1] - half[-1], running.mean[-1] + half[-1]]
+        ends += [mean[-1] - half[-1], mean[-1] + half[-1]]
         right = max(right, points[-1])
     annealed = rows_of(tables, model, "point", "ais_joint_mean").drop_duplicates("n_temperatures")
     annealed = annealed.sort_values("n_temperatures")
@@ -181,11 +181,11 @@ def _published_estimates(tables: Tables, model: str) -> dict[str, dict[str, Publ
 
 def own_models(tables: Tables) -> Figure:
     """Training, and what the models that ship with the package make of images that they were not trained on."""
-    models = [model for model in models_in(tables) if model.startswith("own_")]
-    figure, grid = page(
-        0.3 + 2.5 * max(1, len(models)), max(1, len(models)), 2, squeeze=False, width_ratios=[1.0, 1.5]
-    )
-    for (left, right), model in zip(grid, models or [""], strict=True):
+    models = [model for model in models_in(tables) if model in OWN_MODELS]
+    if not models:
+        raise MissingData(f"none of the models {', '.join(OWN_MODELS)}: not run at this preset")
+    figure, grid = page(0.3 + 2.5 * len(models), len(models), 2, squeeze=False, width_ratios=[1.0, 1.5])
+    for (left, right), model in zip(grid, models, strict=True):
         for quantity, label, style in (
             ("training_objective", "trained on", "-"),
             ("training_held_out", "held out", "--"),

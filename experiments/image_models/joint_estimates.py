@@ -5,7 +5,6 @@ ones: their choice is part of the error. Claims about our models are about the i
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,8 @@ import pandas as pd
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.tables import Tables, Wanted
+from experiments.image_models.model.autoencoder_weights import PUBLISHED_MODELS
 
-PUBLISHED_MODELS = ("mnist", "omniglot")
 PUBLISHED_IMAGES = 1000
 
 
@@ -41,15 +40,6 @@ def total_over_images(values: FloatArray, variances: FloatArray, n_all: int, not
     return Measurement(n_all / n * float(values.sum()), math.sqrt(left_out + noise), note)
 
 
-class RunningEstimate(NamedTuple):
-    """Joint estimates along the chains of a method [point]."""
-
-    seconds: FloatArray  # run time of a repetition up to the point
-    gradients: FloatArray  # evaluations in a repetition up to the point
-    mean: FloatArray  # over repetitions, in nats
-    error: FloatArray  # its standard error
-
-
 def models_in(tables: Tables) -> list[str]:
     """Models that the tables have, in the order of the cases."""
     return list(dict.fromkeys(tables["settings"]["model"]))
@@ -74,7 +64,12 @@ def of_images(
     return rows.sort_values("image")[quantity].to_numpy(np.float64)
 
 
-def running_estimate(tables: Tables, model: str, method: str) -> RunningEstimate:
-    """Running estimate of a method of chains; raises as `value_of`."""
+def running_estimate(tables: Tables, model: str, method: str) -> dict[str, FloatArray]:
+    """Joint estimates along the chains of a method [point]; raises as `value_of`.
+
+    They are `mean` over repetitions and `error`, its standard error, in nats, after `seconds` and `gradients` of a
+    repetition.
+    """
     rows = rows_of(tables, model, "points", "running_mean", method=method).sort_values("point")
-    return RunningEstimate(*(rows[f"running_{name}"].to_numpy(float) for name in RunningEstimate._fields))
+    names = ("mean", "error", "seconds", "gradients")
+    return {name: rows[f"running_{name}"].to_numpy(float) for name in names}

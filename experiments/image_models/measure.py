@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from auxmc.diagnostics import tempered_evidence as evidence
 from auxmc.numerics.array_types import FloatArray, NamedArrays
-from experiments.image_models.problem import Examples, Problem
+from experiments.image_models.problem import Problem
 
 LAYOUTS = (1, 2, 4, 8)  # Numbers of chains among which one chain's length is shared
 PARALLEL = (1, 2, 4)  # Numbers of chains or runs of full length that are pooled
@@ -211,16 +211,6 @@ def problem_statistics(problem: Problem, facts: Mapping[str, tuple[int, int]]) -
         for name, counts in zip(("layers", "images"), zip(*facts.values(), strict=True), strict=True):
             variables[f"n_{name}_differ"] = ("published_model", list(counts), {"units": name})
     return xr.Dataset(variables, coords=coords)
-
-
-def model_curves(problem: Problem, examples: Examples | None, training: dict[str, FloatArray]) -> xr.Dataset:
-    """Test images, examples and the curve of training, for figures."""
-    variables: dict[str, Any] = {"image_rows": (("image", "row"), packed_rows(problem.generated.images))}
-    if examples is not None:
-        variables["example_image"] = (("example", "pixel"), examples.images)
-        variables["example_reconstruction"] = (("example", "pixel"), examples.reconstructions)
-    variables |= {f"training_{name}": ("epoch", values, _NATS) for name, values in training.items()}
-    return xr.Dataset(variables)
 
 
 def packed_rows(images: NDArray[np.uint8]) -> FloatArray:

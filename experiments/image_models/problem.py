@@ -3,7 +3,7 @@
 import hashlib
 import math
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,6 @@ from jax import Array
 
 from auxmc.driver.seeds import generator
 from auxmc.models.bridge import Bridge
-from auxmc.numerics.array_types import FloatArray
 from experiments.image_models.model import autoencoder_weights, generated_images
 from experiments.image_models.model.autoencoder import Code, encode, latent_bridge, logits, to_precision
 from experiments.image_models.model.digits import read_digits
@@ -48,14 +47,6 @@ class Problem(NamedTuple):
         return latent_bridge(self.model, self.images[image], code, self.log_zeta[image], whitened=whitened)
 
 
-class Examples(NamedTuple):
-    """Images that a model was not trained on."""
-
-    images: FloatArray  # probability of ink [example, pixel]
-    # what the decoder makes of the means of their codes [example, pixel]
-    reconstructions: FloatArray
-
-
 def build_problem(settings: Settings) -> Problem:
     """Reads the model, draws and encodes test images; raises DataError if weights cannot be read, found or fetched."""
     dtype = jnp.dtype(settings.precision)
@@ -77,28 +68,30 @@ def build_problem(settings: Settings) -> Problem:
     )
 
 
-def model_examples(settings: Settings, model: autoencoder_weights.Autoencoder) -> Examples | None:
-    """Images that the model was not trained on, and their reconstructions; None where there are none at hand."""
+def training_curves(settings: Settings, model: autoencoder_weights.Autoencoder) -> dict[str, Any]:
+    """Variables that show what one of our models has learnt; none for other models.
+
+    They are the objective in training and on held-out images after each epoch, and the ink of images that it was not
+    trained on and of what the decoder makes of the means of their codes, both [example, pixel].
+    """
     if settings.weights or settings.model not in autoencoder_weights.OWN_MODELS:
-        return None
+        return {}
     rng = generator(_EXAMPLE_SEED, settings.model, "examples")
     if settings.model == "own_digits":
         # The tenth of the digits that scripts/train_image_models.py holds out, which names its streams like this.
-        images = generator(20170717, "digits", "order").permutation(read_digits().images)
+        images = generator(20170717, "digits", "order").permutation(read_digits())
         images = images[: math.floor(len(images) / 10)]
     else:
         blocks = {name: BLOCKS[name] for name in ("Greek and Coptic", "Armenian", "Georgian")}
-        images = draw_glyphs(rng, make_skeletons(blocks), 1).images
+        images = draw_glyphs(rng, make_skeletons(blocks), 1)
     chosen = jnp.asarray(rng.permutation(images)[:_N_EXAMPLES] / 255.0, model.decoder[0].weights.dtype)
     on = jax.vmap(lambda image: jax.nn.sigmoid(logits(model, encode(model, image).mean)))(chosen)
-    return Examples(np.asarray(chosen, float), np.asarray(on, float))
-
-
-def training_curve(settings: Settings) -> dict[str, FloatArray]:
-    """Objective in training and on held-out images after each epoch; empty for weights that did not record them."""
-    if settings.weights or settings.model not in autoencoder_weights.OWN_MODELS:
-        return {}
-    return autoencoder_weights.read_training_curve(autoencoder_weights.own_weight_file(settings.model))
+    training = autoencoder_weights.read_training_curve(autoencoder_weights.own_weight_file(settings.model))
+    return {
+        "example_image": (("example", "pixel"), np.asarray(chosen, float)),
+        "example_reconstruction": (("example", "pixel"), np.asarray(on, float)),
+        **{f"training_{name}": ("epoch", values, {"units": "nats"}) for name, values in training.items()},
+    }
 
 
 def published_facts(settings: Settings) -> dict[str, tuple[int, int]]:

@@ -16,13 +16,7 @@ from auxmc.errors import DataError
 from auxmc.numerics.array_types import NamedArrays
 from auxmc_pipeline.settings import SettingsError
 from experiments.image_models import measure
-from experiments.image_models.problem import (
-    Problem,
-    build_problem,
-    model_examples,
-    published_facts,
-    training_curve,
-)
+from experiments.image_models.problem import Problem, build_problem, published_facts, training_curves
 from experiments.image_models.programs import annealed_sampler, chain_sampler
 from experiments.image_models.settings import CHAIN_METHODS, Settings, ladders, method_settings, methods
 
@@ -37,8 +31,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     except DataError as error:
         raise SettingsError(str(error)) from error
     statistics = [measure.problem_statistics(problem, facts)]
-    examples = model_examples(settings, problem.model)
-    curves = [measure.model_curves(problem, examples, training_curve(settings))]
+    images = {"image_rows": (("image", "row"), measure.packed_rows(problem.generated.images))}
+    curves = [xr.Dataset(images | training_curves(settings, problem.model))]
     case = _Case(problem, settings, context)
     chosen = methods(settings)
     counts = ladders(settings) if "ais" in chosen else []
@@ -55,7 +49,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     statistics += bounds
     for group, tables in zip((statistics, curves), zip(*pairs, strict=True), strict=False):
         group.append(xr.concat(tables, "method", join="outer", combine_attrs="override"))
-    statistics.append(case.failures())
+    not_finite = ("run", list(case.n_not_finite.values()), {"units": "trajectories"})
+    statistics.append(xr.Dataset({"n_not_finite": not_finite}, {"run": list(case.n_not_finite)}))
     return {
         name: xr.merge(parts, join="outer", compat="no_conflicts", combine_attrs="override")
         for name, parts in (("statistics", statistics), ("curves", curves))
@@ -113,14 +108,6 @@ class _Case:
             for summarise in (measure.chain_statistics, measure.chain_curves)
         )
         return statistics.expand_dims({"method": [method]}), curves.expand_dims({"method": [method]})
-
-    def failures(self) -> xr.Dataset:
-        """Trajectories without a finite energy in all that ran."""
-        counts = list(self.n_not_finite.values())
-        return xr.Dataset(
-            {"n_not_finite": ("run", counts, {"units": "trajectories"})},
-            coords={"run": list(self.n_not_finite)},
-        )
 
     def _groups_of_images(self, n_chains: int) -> list[list[int]]:
         """Numbers of the images whose chains run side by side, as equal groups as can be."""

@@ -40,16 +40,11 @@ def encode(model: Autoencoder, image: Array) -> Code:
     return Code(_dense(model.code_mean, hidden), jnp.exp(_dense(model.code_log_scale, hidden)))
 
 
-def log_importance_weights(model: Autoencoder, image: Array, noise: Array) -> Array:
-    """Log of joint density over approximate posterior in nats [draw], for one image [pixel].
+def log_importance_weights(model: Autoencoder, image: Array, code: Code, noise: Array) -> Array:
+    """Log of joint density over approximate posterior in nats [draw], for an image [pixel] with such a code.
 
     `noise` is normal [draw, latent] (Burda, Grosse and Salakhutdinov 2016; PhD thesis, section 5.6.2).
     """
-    return log_code_weights(model, image, encode(model, image), noise)
-
-
-def log_code_weights(model: Autoencoder, image: Array, code: Code, noise: Array) -> Array:
-    """As `log_importance_weights`, for an image whose code is known."""
 
     def one(standard: Array) -> Array:
         latent = code.mean + code.scale * standard

@@ -55,9 +55,8 @@ class Dense(NamedTuple):
 class Autoencoder(NamedTuple):
     """Parameters of a generative image model and of the Gaussian approximation of its latent posterior."""
 
-    # latent to hidden, hidden to hidden, hidden to logits of the pixels
-    decoder: tuple[Dense, Dense, Dense]
-    encoder: tuple[Dense, Dense]  # pixels to hidden, hidden to hidden
+    decoder: tuple[Dense, ...]  # latent to hidden, hidden to hidden, hidden to logits of the pixels
+    encoder: tuple[Dense, ...]  # pixels to hidden, hidden to hidden
     code_mean: Dense  # hidden to the mean of the latent vector
     code_log_scale: Dense  # hidden to the log of its standard deviations
 
@@ -154,12 +153,7 @@ def _assembled(arrays: Mapping[str, NDArray[Any]], where: str) -> Autoencoder:
                 f"{where}: {names[first]} has {n_columns} columns, but {names[second]} has {n_rows} rows; "
                 "they must agree"
             )
-    return Autoencoder(
-        (layers[0], layers[1], layers[2]),
-        (layers[3], layers[4]),
-        code_mean=layers[5],
-        code_log_scale=layers[6],
-    )
+    return Autoencoder(tuple(layers[:3]), tuple(layers[3:5]), code_mean=layers[5], code_log_scale=layers[6])
 
 
 def _layer(arrays: Mapping[str, NDArray[Any]], part: str, number: int, where: str) -> Dense:

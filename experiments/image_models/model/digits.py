@@ -3,7 +3,6 @@
 import io
 import lzma
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +10,7 @@ from numpy.typing import NDArray
 _FILE = Path(__file__).with_name("digits.npy.xz")
 
 
-class Digits(NamedTuple):
-    """Images and what they show."""
-
-    # grey levels, 0 for paper to 255 for ink (uint8) [image, 784], 28 rows of 28
-    images: NDArray[np.uint8]
-    labels: NDArray[np.uint8]  # the digits (uint8) [image]
-
-
-def read_digits() -> Digits:
-    """The 10 000 digits, sorted by label."""
-    table = np.load(io.BytesIO(lzma.decompress(_FILE.read_bytes())))
-    return Digits(table[:, 1:], table[:, 0])
+def read_digits() -> NDArray[np.uint8]:
+    """The 10 000 digits, sorted: grey levels, 0 for paper to 255 for ink (uint8) [image, 784], 28 rows of 28."""
+    # The first column has their labels.
+    return np.asarray(np.load(io.BytesIO(lzma.decompress(_FILE.read_bytes())))[:, 1:])

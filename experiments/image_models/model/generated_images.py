@@ -14,7 +14,7 @@ from experiments.image_models.model.autoencoder import (
     Autoencoder,
     Code,
     encode,
-    log_code_weights,
+    log_importance_weights,
     logits,
     to_precision,
 )
@@ -65,7 +65,8 @@ def encoder_bases(
     # All arrays are arguments: XLA would spend minutes on products of constants.
     @jax.jit
     def weigh(model: Autoencoder, binary: Array, codes: Code, noise: Array) -> Array:
-        return jax.vmap(log_code_weights, in_axes=(None, 0, 0, 0))(model, binary, codes, noise[:, None])[:, 0]
+        weights = jax.vmap(log_importance_weights, in_axes=(None, 0, 0, 0))
+        return weights(model, binary, codes, noise[:, None])[:, 0]
 
     draws = (state.normal(size=(n_drawn, model.n_latent))[: len(images)] for _ in range(n_draws))
     logs = np.stack([np.asarray(weigh(precise, binary, codes, jnp.asarray(noise))) for noise in draws])

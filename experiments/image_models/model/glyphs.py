@@ -4,6 +4,7 @@ A character is rendered large and thinned. Each drawing bends its skeleton at ra
 width. Characters that the fonts lack, that look like another one or that nearly vanish when thinned are passed over.
 """
 
+import itertools
 import unicodedata
 from pathlib import Path
 from typing import NamedTuple
@@ -49,34 +50,27 @@ class Skeletons(NamedTuple):
     # from points of a square to the skeleton, in units of the side of the square [character, side, side]
     distances: Float32Array
     characters: tuple[str, ...]  # [character]
-    blocks: tuple[str, ...]  # name of each character's script [character]
-
-
-class Drawings(NamedTuple):
-    """Drawings, one character after the other."""
-
-    # grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row
-    images: NDArray[np.uint8]
-    characters: IntegerArray  # index of the character of each [image]
 
 
 def make_skeletons(blocks: dict[str, tuple[int, int]] = BLOCKS) -> Skeletons:
     """Renders and thins the letters and mathematical symbols, without accents, of scripts with these code points."""
-    distinct: dict[bytes, tuple[str, str, BooleanArray]] = {}
-    for one in _rendered(blocks):
-        distinct.setdefault(one[-1].tobytes(), one)
+    distinct: dict[bytes, tuple[str, BooleanArray]] = {}
+    for character, bitmap in _rendered(blocks):
+        distinct.setdefault(bitmap.tobytes(), (character, bitmap))
     if not distinct:
         raise ValueError(f"the fonts of matplotlib have no character of these scripts: {', '.join(blocks)}")
-    characters, names, bitmaps = zip(*distinct.values(), strict=True)
+    characters, bitmaps = zip(*distinct.values(), strict=True)
     skeletons = thin(np.stack(bitmaps))
     kept = [i for i, skeleton in enumerate(skeletons) if skeleton.sum() >= _MIN_SKELETON]
     distances = np.stack([distance_transform_edt(~skeletons[i]) for i in kept]) / _SIDE
-    pairs = [(characters[i], names[i]) for i in kept]
-    return Skeletons(distances.astype(np.float32), *zip(*pairs, strict=True))
+    return Skeletons(distances.astype(np.float32), tuple(characters[i] for i in kept))
 
 
-def draw_glyphs(rng: np.random.Generator, skeletons: Skeletons, n_drawings: int) -> Drawings:
-    """Draws each character `n_drawings` times; raises ValueError if the number is not positive."""
+def draw_glyphs(rng: np.random.Generator, skeletons: Skeletons, n_drawings: int) -> NDArray[np.uint8]:
+    """Draws each character `n_drawings` times, one after the other; ValueError if the number is not positive.
+
+    Returns grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row.
+    """
     if n_drawings < 1:
         raise ValueError(f"n_drawings must be at least 1, got {n_drawings}")
     which = np.repeat(np.arange(len(skeletons.characters)), n_drawings)
@@ -88,7 +82,7 @@ def draw_glyphs(rng: np.random.Generator, skeletons: Skeletons, n_drawings: int)
         # The edge of a line is as soft as a pixel is wide.
         ink = 1.0 / (1.0 + np.exp(np.minimum((distance - half_width) * (4.0 * N_SIDE), 50.0)))
         images[first : first + part.size] = np.round(255.0 * ink)
-    return Drawings(images, which)
+    return images
 
 
 def thin(bitmaps: BooleanArray) -> BooleanArray:
@@ -124,8 +118,8 @@ def _removable(shapes: BooleanArray, phase: int) -> BooleanArray:
     return shapes & (count >= 2) & (count <= 6) & (changes == 1) & open_side
 
 
-def _rendered(blocks: dict[str, tuple[int, int]]) -> list[tuple[str, str, BooleanArray]]:
-    """Characters that the fonts have, with the name of their script and a bitmap scaled to the square."""
+def _rendered(blocks: dict[str, tuple[int, int]]) -> list[tuple[str, BooleanArray]]:
+    """Characters that the fonts have, each with a bitmap scaled to the square."""
     # Imported late: only the making of images needs it.
     import matplotlib
     from matplotlib.ft2font import FT2Font
@@ -134,20 +128,19 @@ def _rendered(blocks: dict[str, tuple[int, int]]) -> list[tuple[str, str, Boolea
     fonts = [FT2Font(str(folder / name)) for name in _FONTS]
     covered = [font.get_charmap() for font in fonts]
     found = []
-    for name, (first, last) in blocks.items():
-        for code in range(first, last + 1):
-            character = chr(code)
-            if unicodedata.category(character) not in _CATEGORIES or unicodedata.decomposition(character):
-                continue
-            font = next((font for font, codes in zip(fonts, covered, strict=True) if code in codes), None)
-            if font is None:
-                continue
-            font.set_size(_POINTS, 72.0)
-            font.set_text(character, 0.0)
-            font.draw_glyphs_to_bitmap(antialiased=False)
-            bitmap = np.asarray(font.get_image()) > 0
-            if bitmap.any():
-                found.append((character, name, _centred(bitmap)))
+    for code in itertools.chain.from_iterable(range(first, last + 1) for first, last in blocks.values()):
+        character = chr(code)
+        if unicodedata.category(character) not in _CATEGORIES or unicodedata.decomposition(character):
+            continue
+        font = next((font for font, codes in zip(fonts, covered, strict=True) if code in codes), None)
+        if font is None:
+            continue
+        font.set_size(_POINTS, 72.0)
+        font.set_text(character, 0.0)
+        font.draw_glyphs_to_bitmap(antialiased=False)
+        bitmap = np.asarray(font.get_image()) > 0
+        if bitmap.any():
+            found.append((character, _centred(bitmap)))
     return found
 
 
