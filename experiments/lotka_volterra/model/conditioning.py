@@ -119,8 +119,8 @@ def _generator(model: generator.LotkaVolterraModel) -> ConditionedModel:
 
     def jacobian(inputs: Array) -> Jacobian:
         rates = jnp.exp(generator.log_rates(model, inputs))
-        blocks = inverse_noise_blocks(model, rates)
-        return jacobians.markovian_jacobian(whitened_by_log_rate * rates[None, :], *blocks)
+        whitened = whitened_by_log_rate * rates[None, :]
+        return jacobians.markovian_jacobian(whitened, *inverse_noise_blocks(model, rates))
 
     return ConditionedModel(generator.log_prior, constraint, jacobian)
 
