@@ -206,7 +206,7 @@ def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     lines = [["method", "target", *dims]]
     for (method, shape), own in wide.groupby(["method", "shape"], sort=False):
         lines.append([f"`{method}`", str(shape), *(_cell(own[own["dim"] == dim]) for dim in dims)])
-    return markdown(lines, rule="---")
+    return markdown(lines)
 
 
 def _cell(blocks: pd.DataFrame) -> str:

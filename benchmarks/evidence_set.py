@@ -52,14 +52,14 @@ def _cell(runs: pd.DataFrame) -> str:
     if runs.empty:
         return ""
     if np.isinf(runs[COLD]).any():
-        return f"> {CPU_LIMIT_S} s"
-    if runs[COLD].isna().any():
+        return f">{CPU_LIMIT_S}"
+    if runs[[COLD, OFF]].isna().any(axis=None):
         return "failed"
     error = max(np.sqrt((runs[OFF] ** 2).mean()), runs[STATED].median())
     cold, second = runs[COLD].median(), runs[SECOND].fillna(runs[COLD]).median()
     cost = max(cold - second, 0.0) + second * max(1.0, (error / WANTED) ** 2)
     z, warned = (runs[OFF].abs() / runs[STATED]).max(), int((runs[WARNINGS] > 0).sum())
-    text = f"{cost:.3g} s; z {z:.2g}" + f"; {warned}/{len(runs)} w" * bool(warned)
+    text = f"{cost:.3g};{z:.2g}" + f";{warned}w" * bool(warned)
     return f"**{text}**" if z > 3.5 else text
 
 

@@ -63,7 +63,7 @@ def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
             text = "; ".join(filter(None, compared)) or "; ".join(filter(None, values))
             cells.append(f"{str(program).removeprefix('auxmc, ')}: {text}")
         lines.append([f"{problem}{mark}", cells[0], *["; ".join(cells[1:])] * has_others])
-    return markdown(lines, rule="---")
+    return markdown(lines)
 
 
 def _number(value: float, unit: str = "") -> str:

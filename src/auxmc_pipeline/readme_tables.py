@@ -68,7 +68,7 @@ def _costs_table() -> str:
     return markdown(rows)
 
 
-def markdown(rows: Sequence[Sequence[str]], rule: str = " --- ") -> str:
+def markdown(rows: Sequence[Sequence[str]]) -> str:
     """A table whose first row is its header."""
     first, *rest = (f"| {' | '.join(row)} |\n" for row in rows)
-    return f"{first}{f'|{rule}' * len(rows[0])}|\n{''.join(rest)}"
+    return f"{first}{'|---' * len(rows[0])}|\n{''.join(rest)}"
