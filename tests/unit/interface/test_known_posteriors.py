@@ -59,9 +59,10 @@ RIGHT = [
 @pytest.mark.slow
 @pytest.mark.parametrize("problem", RIGHT, ids=lambda problem: problem.__name__)
 def test_draws_are_those_of_the_posterior(problem):
-    """Nothing is warned of, and neither moments, nor neighbours, nor the evidence tell draws from exact ones."""
+    """Nothing else is warned of, and neither moments, nor neighbours, nor the evidence tell draws from exact ones."""
     found = problem(np.random.default_rng(0))
-    assert not found.warnings
+    # Exploring runs end in narrow modes by chance, and a mode that one run has found is warned of.
+    assert [text for text in found.warnings if "one exploring run" not in text] == []
     # Of twenty scores at most the largest is above 4 in one of 800 cases.
     assert max(largest_z(found)) < 4.0
     right, n = told_apart(found)
