@@ -9,14 +9,16 @@ import platform
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from auxmc.driver.files import write_atomically
 
 _PARSER = Path(__file__).read_bytes() + platform.python_version().encode()
 
 
-# Digest of a file's code without docstrings and annotations; level (0 if absolute), module and names of each import.
-_Parsed = tuple[str, list[tuple[int, str, list[str]]]]
+class _Parsed(NamedTuple):
+    digest: str  # of a file's code without docstrings and annotations
+    imports: list[tuple[int, str, list[str]]]  # level, 0 if absolute, module and names of each
 
 
 def code_digest(module: str, roots: Sequence[Path], without: Collection[str] = ()) -> str:
@@ -31,7 +33,7 @@ def code_digest(module: str, roots: Sequence[Path], without: Collection[str] = (
     """
     left_out = {_find(name, tuple(roots)) for name in without}
     files = [file for file in imported_files(module, roots) if file not in left_out]
-    digests = [_parsed_at(file, file.stat().st_mtime_ns, roots[-1])[0] for file in files]
+    digests = [_parsed_at(file, file.stat().st_mtime_ns, roots[-1]).digest for file in files]
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
 
@@ -63,7 +65,7 @@ def _imports(module: str, path: Path, modified: int, roots: tuple[Path, ...]) ->
     parent = module.rpartition(".")[0]
     package = (module if path.name == "__init__.py" else parent).split(".")
     names = [parent] if parent else []
-    for level, base, imported in _parsed_at(path, modified, roots[-1])[1]:
+    for level, base, imported in _parsed_at(path, modified, roots[-1]).imports:
         if level:
             base = ".".join([*package[: len(package) - level + 1], *([base] if base else [])])
         names += [base, *(f"{base}.{name}" for name in imported)]
@@ -80,7 +82,7 @@ def _parsed_at(path: Path, modified: int, root: Path) -> _Parsed:
     # A file that is damaged is as good as none.
     with suppress(OSError, ValueError, TypeError):
         digest, imports = json.loads(place.read_text(encoding="utf-8"))
-        return digest, [(level, base, names) for level, base, names in imports]
+        return _Parsed(digest, [(level, base, names) for level, base, names in imports])
     parsed = _parse(content)
     with suppress(OSError):
         write_atomically(place, lambda temporary: temporary.write_text(json.dumps(parsed), encoding="utf-8"))
@@ -102,4 +104,4 @@ def _parse(content: bytes) -> _Parsed:
             node.annotation = ast.Constant(None)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             node.returns = None
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports
+    return _Parsed(hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports)

@@ -30,7 +30,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 class RunFolder:
-    """Folder that keeps a run, made where there is none; other files in it are not touched.
+    """Folder that keeps a run, created if absent; other files in it are not touched.
 
     `numbers` are what the results depend on, as plain containers. With `restart`, `begin` deletes the run that is
     there. CommandError if the folder holds another run, or results that are not known to be a run's.

@@ -36,10 +36,9 @@ def read_band_history(study: Study) -> pd.DataFrame:
 
 def describe_change(change: Mapping[Hashable, Any]) -> str:
     """Returns a sentence that says what was changed, with both bands and both verdicts."""
-    bands = [f"[{change[f'{when}_low']:.4g}, {change[f'{when}_high']:.4g}]" for when in ("old", "new")]
+    bands = [_band(change[f"{when}_low"], change[f"{when}_high"]) for when in ("old", "new")]
     verdicts = [change[f"{when}_verdict"] or "no line" for when in ("old", "new")]
     moved = f" from {bands[0]} to {bands[1]}" if "band" in change["change"] else ""
-    moved = moved.replace("[nan", "(-inf").replace("nan]", "inf)")
     commit = f", {change['commit']}" if change["commit"] else ""
     is_known = math.isfinite(change["measured"])
     measured = f", measured {change['measured']:.4g} +- {change['error']:.2g}" * is_known
@@ -47,6 +46,10 @@ def describe_change(change: Mapping[Hashable, Any]) -> str:
         f"{change['date']}{commit}: {change['change']}{moved}{measured}; {verdicts[0]} before, "
         f"{verdicts[1]} after. {change['reason']}."
     )
+
+
+def _band(low: float, high: float) -> str:
+    return f"[{low:.4g}, {high:.4g}]".replace("[nan", "(-inf").replace("nan]", "inf)")
 
 
 def unexplained_bands(kept: pd.DataFrame, claims: pd.DataFrame, history: pd.DataFrame) -> list[str]:
