@@ -4,7 +4,8 @@ Lotka-Volterra and generalised lambda, published data, chains from a point in th
 bulk effective sample size over the four parameters, summed over chains, for each second of sampling without compilation
 and warm-up. "Published" has constraint and settings of the thesis, "teacher-forced" another constraint of the same
 Lotka-Volterra manifold. Mici has its JAX backend and a dense Jacobian. NUTS runs where the inputs of the data have been
-integrated out by hand, which few simulators allow. Then the time of one integrator step with growing data.
+integrated out by hand, which few simulators allow. Then HMC and Riemannian HMC at the smallest tolerance of a Gaussian
+kernel in the studies, at their best steps there, and the time of one integrator step with growing data.
 """
 
 from collections.abc import Callable
@@ -17,8 +18,11 @@ import numpy as np
 from jax import Array
 
 from auxmc.diagnostics.convergence import bulk_ess
+from auxmc.kernels.hamiltonian.hmc import hmc
+from auxmc.kernels.hamiltonian.riemannian_hmc import riemannian_hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
+from auxmc.models.abc_kernels import log_gaussian_kernel
 from auxmc.models.conditioned import ConditionedModel
 from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 from experiments.generalised_lambda.model import fibre as generalised_lambda_fibre
@@ -26,6 +30,7 @@ from experiments.generalised_lambda.model import generator as generalised_lambda
 from experiments.generalised_lambda.model.exact import log_posterior as collapsed_generalised_lambda
 from experiments.lotka_volterra.model import generator as lotka_volterra
 from experiments.lotka_volterra.model.conditioning import conditioned_model as condition_lotka_volterra
+from experiments.lotka_volterra.model.data import published_data
 
 N_PARAMETERS = 4
 RATE, SUB_STEP = "ESS per CPU second", "CPU time of a geodesic sub-step"
@@ -41,6 +46,8 @@ class Settings(NamedTuple):
     n_chains: int = 1
     n_draws: int = 1000
     dynamic: bool = False
+    tolerance: float = 0.0  # of the Gaussian kernel of HMC; 0 for constrained HMC
+    is_riemannian: bool = False
 
 
 class Target(NamedTuple):
@@ -50,14 +57,15 @@ class Target(NamedTuple):
     start: Array  # inputs
     coordinates: Callable[[Array], Array]  # maps inputs to the parameters of `collapsed` [4]
     collapsed: Callable[[Array], Array]  # their log posterior density, in nats
+    metric: Callable[[float], Callable[[Array], Any]]  # equation 4.52 of the PhD thesis at a tolerance
 
 
 LOTKA_VOLTERRA, GENERALISED_LAMBDA = Settings(0.25, (4, 8), 3), Settings(0.6, (5, 10), 4)
 
 
 @cache
-def _lotka_volterra(constraint: Any) -> Target:
-    model = lotka_volterra.published_model()
+def _lotka_volterra(constraint: Any, n_rows: int = 50) -> Target:
+    model = lotka_volterra.lotka_volterra_model(published_data()[:n_rows])
 
     def collapsed(u: Array) -> Array:
         return -0.5 * jnp.sum(u**2) - 0.5 * jnp.sum(lotka_volterra.noise_inputs(model, u) ** 2)
@@ -65,7 +73,13 @@ def _lotka_volterra(constraint: Any) -> Target:
     forced = condition_lotka_volterra(model, "teacher_forced")
     first = lotka_volterra.initial_inputs(model, jax.random.key(0))
     start = _warmed(forced, first, LOTKA_VOLTERRA._replace(n_draws=100))
-    return Target(condition_lotka_volterra(model, constraint), start, lambda u: u[:N_PARAMETERS], collapsed)
+    conditioned = condition_lotka_volterra(model, constraint)
+
+    def metric(tolerance: float, inputs: Array) -> Array:
+        jacobian = jax.jacfwd(lambda u: conditioned.constraint(u) / tolerance)(inputs)
+        return jacobian.T @ jacobian + jnp.eye(inputs.size)
+
+    return Target(conditioned, start, lambda u: u[:N_PARAMETERS], collapsed, lambda eps: partial(metric, eps))
 
 
 @cache
@@ -79,7 +93,19 @@ def _generalised_lambda() -> Target:
 
     first = generalised_lambda_fibre.initial_inputs(jax.random.key(3), model).inputs
     start = _warmed(conditioned, first, Settings(0.05, (2, 2), 4, n_draws=300))
-    return Target(conditioned, start, coordinates, collapsed_generalised_lambda(model, "exact"))
+    metric = partial(generalised_lambda.abc_metric, model)
+    return Target(conditioned, start, coordinates, collapsed_generalised_lambda(model, "exact"), metric)
+
+
+def _hmc(target: Target, settings: Settings, dim: int) -> Any:
+    def log_density(inputs: Array) -> Array:
+        residual = target.model.constraint(inputs)
+        return target.model.log_prior(inputs) + log_gaussian_kernel(residual, settings.tolerance)
+
+    if settings.is_riemannian:
+        metric = target.metric(settings.tolerance)
+        return riemannian_hmc(log_density, metric, settings.step_size, settings.n_steps, dim)
+    return hmc(log_density, settings.step_size, settings.n_steps, dim)
 
 
 def _kernel(model: ConditionedModel, settings: Settings, dim: int) -> Any:
@@ -88,22 +114,23 @@ def _kernel(model: ConditionedModel, settings: Settings, dim: int) -> Any:
     return constrained_hmc(model, settings.step_size, steps, dim, n_inner_steps=inner, projection=solver)
 
 
-def _chain(model: ConditionedModel, settings: Settings) -> Callable[[Array, Array], Any]:
+def _chain(kernel_of: Callable[[int], Any], n_draws: int) -> Callable[[Array, Array], Any]:
     def run(key: Array, start: Array) -> Any:
-        kernel = _kernel(model, settings, start.shape[0])
+        kernel = kernel_of(start.shape[0])
 
         def one(state: Any, key: Array) -> Any:
             state, _ = kernel.step(key, state)
             return state, state.position[:N_PARAMETERS]
 
-        end, kept = jax.lax.scan(one, kernel.init(start), jax.random.split(key, settings.n_draws))
+        end, kept = jax.lax.scan(one, kernel.init(start), jax.random.split(key, n_draws))
         return end.position, kept
 
     return run
 
 
 def _warmed(model: ConditionedModel, start: Array, settings: Settings) -> Array:
-    return jax.jit(_chain(model, settings))(jax.random.key(7), start)[0]
+    chain = _chain(partial(_kernel, model, settings), settings.n_draws)
+    return jax.jit(chain)(jax.random.key(7), start)[0]
 
 
 def smallest_ess(draws: Any) -> float:
@@ -119,7 +146,8 @@ def _ours(target: Target, settings: Settings) -> Sample:
     def keys(i: int) -> Array:
         return jax.random.split(jax.random.key(i), settings.n_chains)
 
-    starts, chain = jnp.tile(target.start, (settings.n_chains, 1)), _chain(target.model, settings)
+    make = partial(_hmc, target, settings) if settings.tolerance else partial(_kernel, target.model, settings)
+    starts, chain = jnp.tile(target.start, (settings.n_chains, 1)), _chain(make, settings.n_draws)
     # A single chain is not batched, which would turn each branch into both.
     batch = settings.n_chains if settings.n_chains > 1 else None
 
@@ -216,8 +244,13 @@ def _program(name: str, target_of: Callable[[], Target], settings: Settings) -> 
 
 
 GENERATOR, FORCED = partial(_lotka_volterra, "generator"), partial(_lotka_volterra, "teacher_forced")
+FEWER = partial(_lotka_volterra, "generator", 15)
 BEST, BEST_LAMBDA = Settings(1.05, (2, 2), 1, "newton"), Settings(0.6, (3, 5), 1, "newton")
 DYNAMIC_LAMBDA = GENERALISED_LAMBDA._replace(dynamic=True, n_draws=200)
+RIEMANNIAN = Settings(0.08, (10, 20), 0, tolerance=0.4, is_riemannian=True)
+RIEMANNIAN_LAMBDA = Settings(0.024, (20, 40), 0, n_draws=2000, tolerance=0.02, is_riemannian=True)
+EUCLIDEAN = Settings(8e-4, (100, 200), 0, n_draws=10_000, tolerance=0.4)
+EUCLIDEAN_LAMBDA = Settings(4e-4, (200, 400), 0, n_draws=5000, tolerance=0.02)
 NUTS, ADAPTED = "NumPyro, NUTS, inputs integrated out by hand", Settings(0.0, (0, 0), 0, "", dynamic=True)
 PROBLEMS = {
     "Lotka-Volterra": [
@@ -237,6 +270,16 @@ PROBLEMS = {
         _program("Mici, published", _generalised_lambda, GENERALISED_LAMBDA._replace(n_draws=200)),
         _program("Mici, dynamic trajectories", _generalised_lambda, DYNAMIC_LAMBDA),
         _program(NUTS, _generalised_lambda, ADAPTED),
+    ],
+    "Lotka-Volterra, 15 observations, tolerance 0.4": [
+        _program("auxmc, constrained HMC", FEWER, LOTKA_VOLTERRA),
+        _program("auxmc, Riemannian HMC", FEWER, RIEMANNIAN),
+        _program("auxmc, HMC", FEWER, EUCLIDEAN),
+    ],
+    "generalised lambda, tolerance 0.02": [
+        _program("auxmc, constrained HMC", _generalised_lambda, GENERALISED_LAMBDA),
+        _program("auxmc, Riemannian HMC", _generalised_lambda, RIEMANNIAN_LAMBDA),
+        _program("auxmc, HMC", _generalised_lambda, EUCLIDEAN_LAMBDA),
     ],
 } | {
     f"generalised lambda, {size:,} observations": [Program("auxmc", partial(_sub_step, size))]
