@@ -273,13 +273,13 @@ PROBLEMS = {
     ],
     "Lotka-Volterra, 15 observations, tolerance 0.4": [
         _program("auxmc, constrained HMC", FEWER, LOTKA_VOLTERRA),
-        _program("auxmc, Riemannian HMC", FEWER, RIEMANNIAN),
-        _program("auxmc, HMC", FEWER, EUCLIDEAN),
+        _program("auxmc, Riemannian ABC HMC", FEWER, RIEMANNIAN),
+        _program("auxmc, ABC HMC", FEWER, EUCLIDEAN),
     ],
     "generalised lambda, tolerance 0.02": [
         _program("auxmc, constrained HMC", _generalised_lambda, GENERALISED_LAMBDA),
-        _program("auxmc, Riemannian HMC", _generalised_lambda, RIEMANNIAN_LAMBDA),
-        _program("auxmc, HMC", _generalised_lambda, EUCLIDEAN_LAMBDA),
+        _program("auxmc, Riemannian ABC HMC", _generalised_lambda, RIEMANNIAN_LAMBDA),
+        _program("auxmc, ABC HMC", _generalised_lambda, EUCLIDEAN_LAMBDA),
     ],
 } | {
     f"generalised lambda, {size:,} observations": [Program("auxmc", partial(_sub_step, size))]
