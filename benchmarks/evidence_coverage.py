@@ -1,9 +1,10 @@
 """How often estimates of evidence are within one and two of their standard errors of the truth.
 
 Normalised targets in 2 to 100 dimensions as posteriors of a prior: Student-t, skewed, ill-conditioned, bounded, two
-modes; by every method of `auxmc.evidence` with its defaults. Rows with exact evidences: a linear regression with known
-noise, counts with a Poisson rate, labels by a logistic regression; by the estimators of rows with their defaults. One
-standard error should cover 68 % of the repeats, two 95 %.
+modes; by every method of `auxmc.evidence` with its defaults. The ten problems of `evidence_set` by its default method.
+Rows with exact evidences: a linear regression with known noise, counts with a Poisson rate, labels by a logistic
+regression; by the estimators of rows with their defaults. One standard error should cover 68 % of the repeats, two
+95 %.
 """
 
 import math
@@ -26,6 +27,7 @@ from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.interface.densities import Density
 from auxmc.interface.tempered.evidence import METHODS
 from auxmc_pipeline.readme_tables import markdown
+from benchmarks import evidence_problems, peers
 from benchmarks.evidence_problems import student, student_parts
 from benchmarks.harness import Benchmark, Program, Run
 from benchmarks.pages import shown
@@ -161,6 +163,18 @@ TARGETS = {
     for dim in (2, 10, 30, 100)
 }
 """Targets by name and dimension, each with log evidence zero."""
+
+
+def _of_known_evidence(name: str) -> Density:
+    problem = evidence_problems.PROBLEMS[name]()
+    return peers.density_of(problem, problem.log_evidence())
+
+
+TEN = {
+    f"`{name}` in {make().dim}": cache(partial(_of_known_evidence, name))
+    for name, make in evidence_problems.PROBLEMS.items()
+}
+"""The problems of `evidence_set`, divided by their evidences."""
 ROWS = {"linear rows": cache(linear_rows), "counts": cache(count_rows), "labels": cache(label_rows)}
 
 
@@ -202,7 +216,9 @@ def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     wide = shown(rows).pivot(index=["problem", "seed"], columns="quantity", values="value").reset_index()
     wide[["shape", "dim", "method"]] = wide["problem"].str.extract(r"(.*?)(?: in (\d+))?, (\w+)$")
     wide.loc[wide["dim"].isna(), ["shape", "dim"]] = "rows"
-    dims = [dim for dim in ("2", "10", "30", "100", "rows") if (wide["dim"] == dim).any()]
+    dims = [
+        dim for dim in [*sorted(set(wide["dim"]) - {"rows"}, key=int), "rows"] if (wide["dim"] == dim).any()
+    ]
     lines = [["method", "target", *dims]]
     for (method, shape), own in wide.groupby(["method", "shape"], sort=False):
         lines.append([f"`{method}`", str(shape), *(_cell(own[own["dim"] == dim]) for dim in dims)])
@@ -228,6 +244,7 @@ def _of_rows(estimate: Callable[..., Any], problem: RowProblem, seed: int) -> An
 Estimate = Callable[..., Iterator[tuple[float, float, int]]]
 """Maps a function that makes a problem, and a block, to log evidence, standard error and warnings of each repeat."""
 _TEMPERED: dict[str, Estimate] = {m: partial(_one_by_one, partial(_tempered, m)) for m in METHODS}
+_DEFAULT = "annealed_importance"
 _OF_ROWS: dict[str, Estimate] = {
     "stream_evidence": _streamed,
     "growing_data": partial(_one_by_one, partial(_of_rows, auxmc.growing_data)),
@@ -235,7 +252,7 @@ _OF_ROWS: dict[str, Estimate] = {
 }
 PROBLEMS = {
     f"{name}, {method}": [Program("auxmc", partial(_prepare, estimate, make))]
-    for targets, methods in ((TARGETS, _TEMPERED), (ROWS, _OF_ROWS))
+    for targets, methods in ((TARGETS, _TEMPERED), (TEN, {_DEFAULT: _TEMPERED[_DEFAULT]}), (ROWS, _OF_ROWS))
     for method, estimate in methods.items()
     for name, make in targets.items()
 }

@@ -145,15 +145,22 @@ def _for_jax(problem):
     return partial(problem.log_prior, xp=jnp), partial(problem.log_likelihood, xp=jnp), draw
 
 
-def evidence_by_auxmc(problem):
+def density_of(problem, log_evidence=0.0):
+    """The problem as a model of this package, divided by an evidence."""
     import auxmc
 
     log_prior, log_likelihood, draw = _for_jax(problem)
-    model = auxmc.density(
-        lambda v: log_likelihood(v["x"]),
+    return auxmc.density(
+        lambda v: log_likelihood(v["x"]) - log_evidence,
         prior=(lambda v: log_prior(v["x"]), lambda key: {"x": draw(key)}),
         bounds={"x": (-problem.half, problem.half)} if problem.half else None,
     )
+
+
+def evidence_by_auxmc(problem):
+    import auxmc
+
+    model = density_of(problem)
 
     def run(seed):
         found = auxmc.evidence(model, seed=seed, progress=False)

@@ -52,7 +52,7 @@ class Layout(NamedTuple):
             for end in transform.ends:
                 # Numbers also where the model is made inside a traced function.
                 with jax.ensure_compile_time_eval():
-                    inner = np.asarray(transform.inverse(jnp.asarray(end)))
+                    inner = np.asarray(transform.inverse(end))
                 is_finite = np.isfinite(inner)
                 found += zip(places[i][is_finite].tolist(), inner[is_finite].tolist(), strict=True)
         return found
@@ -120,7 +120,7 @@ class Layout(NamedTuple):
                 transform = self.transforms[variable]
                 # Numbers also where the model is made inside a traced function.
                 with jax.ensure_compile_time_eval():
-                    leaf = np.asarray(jax.vmap(transform.inverse)(jnp.asarray(leaf)))
+                    leaf = np.stack([np.asarray(transform.inverse(one)) for one in leaf])
                 if not np.all(np.isfinite(leaf)):
                     raise ValueError(f"{name}: {variable} must lie inside {transform.name}")
             rows.append(leaf.reshape(n_chains, -1))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.scipy.special import ndtr, ndtri
+from scipy.special import ndtri as scipy_ndtri
 
 WHOLE_LINE = "the whole line"
 """Name of a transform that changes nothing."""
@@ -20,7 +21,7 @@ class Transform(NamedTuple):
     Attributes:
         shape: of the real numbers u.
         forward: maps u to the variable.
-        inverse: maps the variable to u; not finite outside of the bounds.
+        inverse: maps the variable, of NumPy or JAX, to u; not finite outside of the bounds.
         log_volume: maps u to the log of the factor by which the map changes volumes, in nats.
         fill: maps a key and u to u in which what the variable does not determine is drawn.
         name: of the bounds, for messages.
@@ -30,7 +31,7 @@ class Transform(NamedTuple):
 
     shape: tuple[int, ...]
     forward: Callable[[Array], Array]
-    inverse: Callable[[Array], Array]
+    inverse: Callable[[Any], Any]
     log_volume: Callable[[Array], Array]
     fill: Callable[[Array, Array], Array] = lambda key, u: u
     name: str = ""
@@ -60,11 +61,14 @@ def bounded(shape: tuple[int, ...], low: Any, high: Any) -> Transform:
         return jnp.clip(jnp.where(both, inside, open_ended), least, most)
 
     def inverse(v: Array) -> Array:
-        fraction = jnp.where(both, (v - a) / width, 0.5)
-        rest = jnp.where(both, (b - v) / width, 0.5)
-        inside = jnp.where(fraction < 0.5, ndtri(fraction), -ndtri(rest))
-        one_sided = jnp.log(jnp.where(has_low, v - a, b - v))
-        return jnp.where(both, inside, jnp.where(has_low | has_high, one_sided, v))
+        xp = _numpy_of(v)
+        quantile = scipy_ndtri if xp is np else ndtri
+        with np.errstate(invalid="ignore", divide="ignore"):
+            fraction = xp.where(both, (v - a) / width, 0.5)
+            rest = xp.where(both, (b - v) / width, 0.5)
+            inside = xp.where(fraction < 0.5, quantile(fraction), -quantile(rest))
+            one_sided = xp.log(xp.where(has_low, v - a, b - v))
+            return xp.where(both, inside, xp.where(has_low | has_high, one_sided, v))
 
     def log_volume(u: Array) -> Array:
         inside = jnp.log(width) - 0.5 * u**2 - 0.5 * math.log(2.0 * math.pi)
@@ -73,6 +77,11 @@ def bounded(shape: tuple[int, ...], low: Any, high: Any) -> Transform:
     ends = {f"({x:g}, {y:g})" for x, y in zip(low.ravel(), high.ravel(), strict=True)}
     name = ends.pop() if len(ends) == 1 else "its bounds"
     return Transform(shape, forward, inverse, log_volume, name=name, ends=(least, most))
+
+
+def _numpy_of(array: Any) -> Any:
+    """NumPy for its arrays: operations of JAX outside of a program are compiled one by one."""
+    return np if isinstance(array, (np.ndarray, np.generic)) else jnp
 
 
 def periodic(shape: tuple[int, ...], low: float, high: float) -> Transform:
@@ -86,8 +95,8 @@ def periodic(shape: tuple[int, ...], low: float, high: float) -> Transform:
         return low + per_turn * (jnp.arctan2(u[..., 1], u[..., 0]) + math.pi)
 
     def inverse(v: Array) -> Array:
-        angle = (v - low) / per_turn - math.pi
-        return jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)
+        angle, xp = (v - low) / per_turn - math.pi, _numpy_of(v)
+        return xp.stack([xp.cos(angle), xp.sin(angle)], axis=-1)
 
     def log_volume(u: Array) -> Array:
         return -0.5 * jnp.sum(u**2) + math.prod(shape) * math.log(per_turn)
@@ -105,7 +114,8 @@ def ordered(n: int) -> Transform:
         return u[0] + jnp.concatenate([jnp.zeros(1), jnp.cumsum(jnp.exp(u[1:]))])
 
     def inverse(v: Array) -> Array:
-        return jnp.concatenate([v[:1], jnp.log(jnp.diff(v))])
+        xp = _numpy_of(v)
+        return xp.concatenate([v[:1], xp.log(xp.diff(v))])
 
     return Transform((n,), forward, inverse, lambda u: jnp.sum(u[1:]), name="increasing numbers")
 

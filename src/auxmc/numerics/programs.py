@@ -12,6 +12,8 @@ from auxmc.numerics.array_types import BooleanArray
 # Steps of float32 that the spread of data must hold: fewer, and data of five digits are rounded.
 _FEWEST_STEPS = 1e5
 _LARGEST_EXACT = 2.0**24
+# Points of one call of a program, and fewest for which others fill a call.
+_TOGETHER, _FEW = 64, 8
 
 
 def jit_short(function: Callable[..., Any]) -> Any:
@@ -23,15 +25,25 @@ def jit_short(function: Callable[..., Any]) -> Any:
     return jax.jit(function, compiler_options=_short_options())
 
 
+def at_points(function: Callable[..., Any], points: np.ndarray, *rest: Any) -> Any:
+    """Values of a function of a point, and of further arguments, at points [point, ...].
+
+    One program for any number of points, kept while the function is among the last 64.
+    """
+    n, size = len(points), min(len(points), _TOGETHER) if len(points) < _FEW else _TOGETHER
+    blocks = np.resize(points, (-(-n // size), size, *points.shape[1:]))
+    values = [_program_at_points(function)(block, *rest) for block in blocks]
+    return jax.tree.map(lambda *parts: np.concatenate(parts)[:n], *values)
+
+
 @lru_cache(maxsize=64)
-def jit_vmap(function: Callable[..., Any]) -> Any:
-    """`jit_short` of `jax.vmap` of a function, kept while the function is among the last 64."""
-    return jit_short(jax.vmap(function))
+def _program_at_points(function: Callable[..., Any]) -> Any:
+    return jit_short(lambda block, *rest: jax.vmap(lambda point: function(point, *rest))(block))
 
 
 @lru_cache(maxsize=32)
 def jit_draws(draw: Callable[[Any], Any], n: int) -> Any:
-    """Compiled function from a key to `n` draws [draw, ...] of `draw`, a function of a key; kept as `jit_vmap` is."""
+    """Compiled function from a key to `n` draws [draw, ...] of `draw`, a function of a key, kept among the last 32."""
     return jit_short(lambda key: jax.vmap(draw)(jax.random.split(key, n)))
 
 

@@ -193,7 +193,7 @@ def advise_tails(
     is_open = programs.has_open_cost(log_density, start)
     far, coordinates = _far_points(start)
     points = np.concatenate([start[None], far.reshape(-1, start.size)])[: 1 if is_open else None]
-    all_values = np.asarray(programs.jit_short(jax.vmap(log_density))(points))
+    all_values = programs.at_points(log_density, points)
     # Traced twice: a function that draws random numbers or counts its calls gives another value.
     value = float(log_density(jnp.asarray(start))) if value is None else value
     if not math.isclose(value, all_values[0], rel_tol=1e-6, abs_tol=1e-6):
@@ -240,7 +240,7 @@ def _slow_at_bounds(
     points = np.tile(_aside(start), (2, len(chosen), 1))
     for i, (place, end) in enumerate(ends[k] for k in chosen):
         points[:, i, place] = 0.5 * end, end
-    values = np.asarray(programs.jit_short(jax.vmap(log_density))(points.reshape(-1, start.size)))
+    values = programs.at_points(log_density, points.reshape(-1, start.size))
     half, at_end = values.reshape(2, -1)
     with np.errstate(invalid="ignore"):
         slow = np.isfinite(half) & (half - at_end < _FALL_AT_BOUND) & (at_end > largest - _NO_MASS)
@@ -291,12 +291,11 @@ def reject_steps(
     still = np.flatnonzero(np.all(gradients == 0.0, axis=0))
     if not still.size:
         return
-    program = programs.jit_short(jax.vmap(function))
-    values, names = np.asarray(program(points)), layout.coordinates()
+    values, names = programs.at_points(function, points), layout.coordinates()
     for k in still:
         moved = points.copy()
         moved[:, k] = points[0, k]
-        change = np.abs(np.asarray(program(moved)) - values)
+        change = np.abs(programs.at_points(function, moved) - values)
         if np.max(change, initial=0.0, where=np.isfinite(change)) > _LEAST_STEP:
             advice = "Sum over what is discrete, or replace jnp.floor, jnp.round and comparisons"
             raise ValueError(f"{what} is a step function of {names[k]}: it jumps. {advice}")
@@ -317,7 +316,7 @@ def _ridge(
     line = ways[-1] / scales
     line /= np.abs(line).max()
     far = start + np.append(0.0, _FAR[[0, 2, 4]])[:, None] * line
-    values = np.asarray(programs.jit_short(jax.vmap(log_density))(far))
+    values = programs.at_points(log_density, far)
     if not (np.all(np.isfinite(values)) and np.all(values[1:] >= values[0] - _LEAST_FALL)):
         return []
     names = [layout.coordinates()[k] for k in np.flatnonzero(np.abs(line) > _LEAST_PART)]

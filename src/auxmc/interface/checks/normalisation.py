@@ -13,7 +13,7 @@ from auxmc.driver.seeds import generator_of
 from auxmc.interface.advice import Advice
 from auxmc.interface.methods import LogDensity
 from auxmc.numerics.array_types import FloatArray
-from auxmc.numerics.programs import jit_draws, jit_vmap
+from auxmc.numerics.programs import at_points, jit_draws
 
 _DRAWS = 4000
 # Numbers of a parameter vector for which so many draws give a covariance.
@@ -51,7 +51,7 @@ def advise_constant(
     def log_ratios(points: FloatArray, standard: FloatArray) -> FloatArray:
         """Log of prior over Gaussian [point]."""
         log_gaussian = -0.5 * np.sum(standard**2 + math.log(2.0 * math.pi), axis=1) - log_root
-        return np.asarray(jit_vmap(log_prior)(points), dtype=np.float64) - log_gaussian
+        return np.asarray(at_points(log_prior, points), dtype=np.float64) - log_gaussian
 
     of_gaussian = log_ratios(centre + standard @ root.T, standard)
     of_prior = log_ratios(fresh, np.linalg.solve(root, (fresh - centre).T).T)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -22,8 +22,8 @@ from auxmc.numerics.programs import has_open_cost, jit_short
 N_RUNS = 128
 """Runs of one call."""
 
-# Effective fraction of the runs that a step along the path leaves: neighbours overlap well.
-_OVERLAP = 0.99
+# Effective fraction of the runs that a step along the path leaves: neighbours overlap well, less so where runs explore.
+_OVERLAP, COARSE = 0.99, 0.95
 # A step along the path is never shorter than this fraction of the inverse temperature, so that the path ends.
 _LEAST_GROWTH = 0.05
 _FIRST_TEMPERATURE = 1e-7
@@ -76,14 +76,20 @@ def bridge_to(
     prior: LogDensity | None,
     log_zeta: Any = 0.0,
     guard: Array | None = None,
+    from_prior: Any = True,
 ) -> Bridge:
-    """The target and a base, or a prior in its place, in the base's coordinates.
+    """The target and a base, or a prior in its place unless `from_prior` is false, in the base's coordinates.
 
     Trajectories end before a target of open cost gets steep for `guard`, the step size times the inverse temperature.
     """
     # Out of the loops: the volume and the constants of the mixture are compiled once.
     volume = base.log_volume()
-    reference = base.log_density if prior is None else lambda y: prior(base.position(y)) + volume
+    of_base = base.log_density
+
+    def reference(y: Array) -> Array:
+        if prior is None:
+            return of_base(y)
+        return jax.lax.cond(from_prior, lambda y: prior(base.position(y)) + volume, of_base, y)
 
     def log_densities(y: Array) -> tuple[Array, Array]:
         value = target(base.position(y)) + volume
@@ -113,22 +119,25 @@ def anneal(
     n_steps: int,
     *,
     prior: LogDensity | None = None,
+    from_prior: bool = False,
     path: Path | None = None,
     n_updates: int = 0,
+    overlap: float = _OVERLAP,
 ) -> Annealed:
     """Runs from draws of a base, in its coordinates [N_RUNS, dim], to the target.
 
     The next temperature is the farthest at which the runs' weights stay even, and the step size follows the runs'
     acceptance rate, as in adaptive sequential Monte Carlo (Zhou, Johansen and Aston 2016, section 3.3). Runs are never
     resampled, so that none of the modes that they found is lost. With a path that is given nothing adapts: the mean
-    weight is then right on average. The base's log density is that of `prior`, in the target's variables, where it is
-    given; weights do not depend on the last `n_updates`, at the target.
+    weight is then right on average. With `from_prior` the base's log density is that of `prior`, in the target's
+    variables; weights do not depend on the last `n_updates`, at the target.
     """
     table = np.zeros((3, _MOST_TEMPERATURES))
     n = 0 if path is None else len(path.inverse_temperatures)
     if path is not None:
         table[:, :n] = path
-    found = _program(target, prior, n_steps)(base, starts, key, table, n, n_updates)
+    settings = n, n_updates, from_prior, overlap
+    found = _program(target, prior, n_steps)(base, starts, key, table, *settings)
     n_done, table, ends, logs, log_densities = map(np.asarray, found)
     logs = np.where(np.isnan(logs), -np.inf, logs)
     return Annealed(base, Path(*table[:, :n_done]), ends, logs, log_densities)
@@ -138,9 +147,17 @@ def anneal(
 def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Callable[..., tuple[Array, ...]]:
     @jit_short
     def run(
-        base: Mixture, begin: Array, key: Array, given: Array, n_given: Array, n_updates: Array
+        base: Mixture,
+        begin: Array,
+        key: Array,
+        given: Array,
+        n_given: Array,
+        n_updates: Array,
+        from_prior: Array,
+        overlap: Array,
     ) -> tuple[Array, ...]:
-        joined = bridge_to(target, base, prior)
+        bridge = partial(bridge_to, target, base, prior, from_prior=from_prior)
+        joined = bridge()
         is_open = has_open_cost(target, base.position(begin[0]))
         move = tempered_hmc(joined, 1.0, n_steps)
         states = jax.vmap(lambda y: move.init(y, key=key))(begin)
@@ -164,7 +181,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
             k, b, log_step, states, logs, table, n_after = loop
             after = b >= 1.0
             delta = jnp.where(lost, jnp.inf, states.delta)
-            stride = jnp.where(k == _MOST_TEMPERATURES - 1, 1.0 - b, _stride(delta, b))
+            stride = jnp.where(k == _MOST_TEMPERATURES - 1, 1.0 - b, _stride(delta, b, overlap))
             new = jnp.where(n_given > 0, given[0, k], jnp.minimum(b + stride, 1.0))
             new = jnp.where(after, 1.0, new)
             log_step = jnp.where((n_given > 0) & ~after, jnp.log(given[2, k]), log_step)
@@ -173,7 +190,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
             def one(pair: tuple[Array, TemperedState]) -> tuple[TemperedState, Array]:
                 own = jax.random.fold_in(pair[0], k + n_after)
                 step = jnp.exp(log_step) * fraction_of_step(jax.random.fold_in(own, 99))
-                near = bridge_to(target, base, prior, guard=step * new) if is_open else joined
+                near = bridge(guard=step * new) if is_open else joined
                 update = tempered_hmc(near, step, n_steps)
                 moved, info = update.apply(update.draw(own), pair[1], new)
                 return moved, info.acceptance_rate
@@ -196,7 +213,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
     return run
 
 
-def _stride(delta: Array, b: Array) -> Array:
+def _stride(delta: Array, b: Array, overlap: Array) -> Array:
     """Longest step along the path that leaves the runs' weights even, by bisection."""
     lost = ~jnp.isfinite(delta)
     centred = jnp.where(lost, 0.0, delta) - jnp.min(jnp.where(lost, jnp.inf, delta))
@@ -204,7 +221,7 @@ def _stride(delta: Array, b: Array) -> Array:
     def is_even(stride: Array) -> Array:
         weights = jnp.where(lost, 0.0, jnp.exp(-stride * centred))
         n_usable = jnp.maximum(jnp.sum((~lost).astype(delta.dtype)), 1.0)
-        return jnp.sum(weights) ** 2 / (jnp.sum(weights**2) * n_usable) >= _OVERLAP
+        return jnp.sum(weights) ** 2 / (jnp.sum(weights**2) * n_usable) >= overlap
 
     def halve(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = bracket

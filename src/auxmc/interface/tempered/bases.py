@@ -17,7 +17,7 @@ from auxmc.interface.advice import Advice
 from auxmc.interface.arguments import float64_tree
 from auxmc.interface.densities import Density
 from auxmc.interface.methods import LogDensity
-from auxmc.interface.tempered.annealing import N_RUNS, Annealed, anneal
+from auxmc.interface.tempered.annealing import COARSE, N_RUNS, Annealed, anneal
 from auxmc.interface.tempered.mixture import Mixture, fit_mixture, gaussian_mixture, log_densities, regions
 from auxmc.interface.trajectory_guard import first_step_size
 from auxmc.numerics.programs import has_open_cost, jit_draws, jit_short
@@ -134,11 +134,12 @@ def find_base(
     n_found = np.zeros(0, int)
     if base == "automatic":
         mixture, modes = _fitted_to(explored, (), model, first)
-        n_found = np.bincount(modes)
+        n_found, least = np.bincount(modes), list[float]()
         for number in range(_ROUNDS):
             say(f"annealed runs from a base of {int(np.isfinite(mixture.log_weights).sum())} components")
             found.append(search.pair(mixture))
-            if min(run.n_effective for run in found[-1]) >= _ENOUGH_RUNS:
+            least.append(min(run.n_effective for run in found[-1]))
+            if least[-1] >= _ENOUGH_RUNS or max([_TRUSTED_RUNS, *least[:-1]]) >= least[-1] >= _TRUSTED_RUNS:
                 break
             if number < _ROUNDS - 1:
                 last = [run for pair in found[-2:] for run in pair]
@@ -187,7 +188,8 @@ class _Search:
     def run(self, base: Mixture, starts: np.ndarray, **rest: Any) -> Annealed:
         self._n += 1
         own = jax.random.fold_in(self._key, self._n)
-        return anneal(self.model.log_density, base, starts, own, self.n_steps, n_updates=_UPDATES, **rest)
+        rest = {"prior": self.model.log_prior, "n_updates": _UPDATES} | rest
+        return anneal(self.model.log_density, base, starts, own, self.n_steps, **rest)
 
     def pair(self, base: Mixture) -> list[Annealed]:
         """Runs that find their path, and runs along the same path, all from inside of the support."""
@@ -203,10 +205,10 @@ class _Search:
             # Near the start where the cost of the function is open.
             factors = [1.0] * len(_FACTORS) if self.is_open else _FACTORS
             wide = [first._replace(root=first.root * factor) for factor in factors]
-            return [self.run(base, base.draws(self.random, N_RUNS)) for base in wide]
+            return [self.run(base, base.draws(self.random, N_RUNS), overlap=COARSE) for base in wide]
         points, log_fraction = self._prior_draws()
         parts = np.split(first.standard(points), len(_FACTORS))
-        runs = [self.run(first, part, prior=self.model.log_prior) for part in parts]
+        runs = [self.run(first, part, from_prior=True, overlap=COARSE) for part in parts]
         return [run._replace(log_weights=run.log_weights + log_fraction) for run in runs]
 
     def coordinates_of_prior(self) -> Mixture:

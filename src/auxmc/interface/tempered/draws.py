@@ -1,7 +1,6 @@
 """Evidence from draws that exist already, by bridge sampling."""
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -18,9 +17,9 @@ from auxmc.interface.densities import Density, density
 from auxmc.interface.layout import named
 from auxmc.interface.tempered.advice import large_error, missed_modes
 from auxmc.interface.tempered.bases import mixture_of_draws, search_around
-from auxmc.interface.tempered.mixture import Mixture, at_points, log_densities
+from auxmc.interface.tempered.mixture import Mixture, log_densities
 from auxmc.interface.trees import dataset_of
-from auxmc.numerics.programs import jit_short
+from auxmc.numerics.programs import at_points
 
 # Draws that the base is fitted to at most, and draws of the base at least.
 _MOST_FITTED = 1024
@@ -154,10 +153,9 @@ def _check_used(model: Density, points: np.ndarray) -> None:
 
 def _log_ratios(model: Density, mixture: Mixture, points: np.ndarray) -> np.ndarray:
     """Log of the target's density over the mixture's at points [point, dim], in nats [point]."""
-    of_mixture = at_points(_mixture_density(), mixture.standard(points), mixture)
+    of_mixture = at_points(_mixture_density, mixture.standard(points), mixture)
     return log_densities(model.log_density, points) - of_mixture + float(mixture.log_volume())
 
 
-@lru_cache(maxsize=1)
-def _mixture_density() -> Callable[..., Array]:
-    return jit_short(lambda y, mixture: jax.vmap(mixture.log_density)(y))
+def _mixture_density(y: Array, mixture: Mixture) -> Array:
+    return mixture.log_density(y)

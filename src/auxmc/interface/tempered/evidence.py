@@ -43,7 +43,7 @@ from auxmc.kernels.base import Kernel, check_choice
 from auxmc.kernels.tempering import continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_move import check_settings
-from auxmc.numerics.programs import jit_vmap
+from auxmc.numerics.programs import at_points
 from auxmc.numerics.values import by_value
 
 # Of a chain's time, at the base and at the target each.
@@ -193,7 +193,7 @@ def _estimated(
             starts, *counts = starts_inside(model, found.mixture, random, len(new) * N_RUNS)
             inside = [a + b for a, b in zip(inside, counts, strict=True)]
             parts = zip(new, np.split(starts, len(new)), strict=True)
-            batches += _run_batches(model.log_density, found, n_steps, [*parts], options, reporter)
+            batches += _run_batches(model, found, n_steps, [*parts], options, reporter)
             target = np.stack([batch.log_weights for batch in batches])
             with np.errstate(divide="ignore"):
                 value, error = annealed_evidence(target)
@@ -258,7 +258,7 @@ def _deciding_runs(log_weights: np.ndarray) -> float:
 
 
 def _run_batches(
-    target: LogDensity,
+    model: Density,
     base: Base,
     n_steps: int,
     starts: Sequence[tuple[int, np.ndarray]],
@@ -270,7 +270,8 @@ def _run_batches(
     for i, start in starts:
         key = np.asarray(jax.random.key_data(stream(options.seed, "evidence", "run", str(i))))
         file = options.folder / f"runs{i:04d}.npz" if options.folder else None
-        calls.append((_run_batch, target, base.mixture, base.runs.path, n_steps, start, key, file))
+        functions = model.log_density, model.log_prior
+        calls.append((_run_batch, *functions, base.mixture, base.runs.path, n_steps, start, key, file))
     reporter.start(len(starts) * N_RUNS, 0, 0.0, "annealed runs")
 
     def told(number: int, result: Annealed) -> None:
@@ -281,7 +282,14 @@ def _run_batches(
 
 
 def _run_batch(
-    target: Any, mixture: Mixture, path: Path, n_steps: int, start: Any, key: Any, file: pathlib.Path | None
+    target: LogDensity,
+    prior: LogDensity | None,
+    mixture: Mixture,
+    path: Path,
+    n_steps: int,
+    start: Any,
+    key: Any,
+    file: pathlib.Path | None,
 ) -> Annealed:
     # Base and path follow from all that the model computes: they identify the run.
     parts = [*mixture, *path, start, key, np.asarray(n_steps)]
@@ -291,7 +299,8 @@ def _run_batch(
         same_run(file.parent, file, identity)
         with suppress(DamagedFile), checked_arrays(file) as saved:
             return Annealed(mixture, path, **{name: saved[name] for name in names})
-    found = anneal(target, mixture, start, jax.random.wrap_key_data(jnp.asarray(key)), n_steps, path=path)
+    own = jax.random.wrap_key_data(jnp.asarray(key))
+    found = anneal(target, mixture, start, own, n_steps, prior=prior, path=path)
     if file is not None:
         about = np.asarray(json.dumps({"identity": identity}))
         write_arrays(file, {name: getattr(found, name) for name in names} | {"about": about})
@@ -393,7 +402,7 @@ def _thinned(path: Path) -> Path:
 def _tree(model: Density, vectors: np.ndarray, stats: dict[str, np.ndarray]) -> xr.DataTree:
     """ArviZ tree of vectors [chain, draw, dim], with the variables that the model keeps."""
     n_chains, n_draws, dim = vectors.shape
-    values = jit_vmap(model.values)(vectors.reshape(-1, dim))
+    values = at_points(model.values, vectors.reshape(-1, dim))
     arrays = {name: np.asarray(a).reshape(n_chains, n_draws, *a.shape[1:]) for name, a in values.items()}
     groups = {"posterior": dataset_of(arrays)} | ({"sample_stats": dataset_of(stats)} if stats else {})
     return xr.DataTree.from_dict(groups)
@@ -402,7 +411,7 @@ def _tree(model: Density, vectors: np.ndarray, stats: dict[str, np.ndarray]) -> 
 def _target_draws(
     model: Density, base: Base, ends: np.ndarray, log_weights: np.ndarray, n_steps: int, key: Array, n: int
 ) -> np.ndarray:
-    """Draws of the target [n, dim]: ends chosen by their weights, in random order, and moved apart at the target.
+    """Draws of the target [n, dim]: ends chosen by their weights, of which further copies move at the target.
 
     Source: Gilks and Berzuini 2001, "Following a moving target - Monte Carlo inference for dynamic Bayesian models".
     """
@@ -414,14 +423,18 @@ def _target_draws(
     cumulative = np.cumsum(np.exp(usable - usable.max()))
     places = (np.arange(n) + random.random()) / n * cumulative[-1]
     chosen = random.permutation(np.minimum(np.searchsorted(cumulative, places, "right"), usable.size - 1))
-    size = -(-n // N_RUNS) * N_RUNS
-    starts = base.mixture.standard(ends[np.resize(chosen, size)])
+    drawn = ends[chosen]
+    copies = np.setdiff1d(np.arange(n), np.unique(chosen, return_index=True)[1])
     # A path that begins at the target: nothing is left of it but the updates there.
     at_target = Path(np.ones(1), np.zeros(1), base.runs.path.step_sizes[-1:])
-    move = partial(anneal, model.log_density, base.mixture, path=at_target, n_updates=_UPDATES)
-    parts = enumerate(np.split(starts, size // N_RUNS))
-    moved = [move(part, jax.random.fold_in(key, i), n_steps).ends for i, part in parts]
-    return np.concatenate(moved)[:n]
+    rest: dict[str, Any] = {"prior": model.log_prior, "path": at_target, "n_updates": _UPDATES}
+    for i in range(0, len(copies), N_RUNS):
+        some = copies[i : i + N_RUNS]
+        starts = base.mixture.standard(drawn[np.resize(some, N_RUNS)])
+        own = jax.random.fold_in(key, i)
+        moved = anneal(model.log_density, base.mixture, starts, own, n_steps, **rest)
+        drawn[some] = moved.ends[: len(some)]
+    return drawn
 
 
 def _posterior(model: Density, vectors: np.ndarray) -> xr.DataTree:

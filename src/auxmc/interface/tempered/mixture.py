@@ -14,10 +14,10 @@ from scipy.special import gammaln, logsumexp
 
 from auxmc.interface.methods import LogDensity
 from auxmc.kernels.base import select
-from auxmc.numerics.programs import jit_short
+from auxmc.numerics.programs import at_points
 
 # Numbers of components; fewer are padded, so that few programs are compiled.
-_SIZES = (1, 4, 16, 64)
+_SIZES = (1, 16, 64)
 # Dimension above which one component is not padded, and there are at most 16: each costs as much as a product with a
 # matrix.
 _FEW_DIMENSIONS = 10
@@ -33,7 +33,6 @@ _DIP = 2.0
 _POINTS_OF_LINE = 9
 # Closest pairs of points of two regions between which a dip is looked for.
 _NEIGHBOURS = 64
-_TOGETHER = 64
 
 
 class Mixture(NamedTuple):
@@ -139,7 +138,7 @@ def regions(points: np.ndarray, target: LogDensity, like: Mixture) -> tuple[np.n
 
     Points climb in the coordinates of the mixture `like` first. The last region has all points left over.
     """
-    tops, heights = at_points(_climber(target), points, like)
+    tops, heights = at_points(_climber(target), points, like.centre, like.root)
     labels, n_regions = np.full(len(points), -1), 0
     most = _SIZES[-1 if points.shape[1] <= _FEW_DIMENSIONS else -2]
     while (labels < 0).any() and n_regions < most - 1:
@@ -175,49 +174,33 @@ def _has_no_dip(
 
 @lru_cache(maxsize=32)
 def _climber(target: LogDensity) -> Callable[..., tuple[Array, Array]]:
-    """Steps uphill from points [point, dim]: in many dimensions they lie in a shell around a mode, lower than a dip."""
+    """Steps uphill from a point [dim]: in many dimensions they lie in a shell around a mode, lower than a dip."""
 
-    def climb(x: Array, like: Mixture) -> tuple[Array, Array]:
+    def climb(x: Array, centre: Array, root: Array) -> tuple[Array, Array]:
         def height(y: Array) -> Array:
-            return target(like.position(y))
+            return target(centre + root @ y)
 
-        def one(x: Array) -> tuple[Array, Array]:
-            def step(_: int, loop: tuple[Array, ...]) -> tuple[Array, ...]:
-                y, value, slope, length = loop
-                size = jnp.linalg.norm(slope)
-                new = y + length * slope / jnp.where(size > 0.0, size, 1.0)
-                new_value, new_slope = jax.value_and_grad(height)(new)
-                better = (new_value > value) & jnp.all(jnp.isfinite(new_slope))
-                kept = select(better, (new, new_value, new_slope), (y, value, slope))
-                return *kept, length * jnp.where(better, 1.5, 0.3)
+        def step(_: int, loop: tuple[Array, ...]) -> tuple[Array, ...]:
+            y, value, slope, length = loop
+            size = jnp.linalg.norm(slope)
+            new = y + length * slope / jnp.where(size > 0.0, size, 1.0)
+            new_value, new_slope = jax.value_and_grad(height)(new)
+            better = (new_value > value) & jnp.all(jnp.isfinite(new_slope))
+            kept = select(better, (new, new_value, new_slope), (y, value, slope))
+            return *kept, length * jnp.where(better, 1.5, 0.3)
 
-            y = jax.scipy.linalg.solve_triangular(like.root, x - like.centre, lower=True)
-            value, slope = jax.value_and_grad(height)(y)
-            y, value, *_ = jax.lax.fori_loop(0, 100, step, (y, value, slope, jnp.asarray(0.1)))
-            return like.position(y), value
+        y = jax.scipy.linalg.solve_triangular(root, x - centre, lower=True)
+        value, slope = jax.value_and_grad(height)(y)
+        y, value, *_ = jax.lax.fori_loop(0, 100, step, (y, value, slope, jnp.asarray(0.1)))
+        return centre + root @ y, value
 
-        return jax.lax.map(one, x, batch_size=_TOGETHER)
-
-    return jit_short(climb)
+    return climb
 
 
 def log_densities(target: LogDensity, points: np.ndarray) -> np.ndarray:
     """Log densities at points [point, dim], in nats [point]; minus infinity where they are not a number."""
-    values = at_points(_evaluator(target), points)
+    values = at_points(target, points)
     return np.where(np.isnan(values), -np.inf, values)
-
-
-@lru_cache(maxsize=32)
-def _evaluator(target: LogDensity) -> Callable[..., Array]:
-    return jit_short(lambda x: jax.lax.map(target, x, batch_size=_TOGETHER))
-
-
-def at_points(compiled: Callable[..., Any], x: np.ndarray, *rest: Any) -> Any:
-    """Values of a program at points [point, dim]; two numbers of points are compiled."""
-    size = _TOGETHER if len(x) <= _TOGETHER else 1024
-    parts = np.resize(x, (-(-len(x) // size), size, x.shape[1]))
-    values = [compiled(part, *rest) for part in parts]
-    return jax.tree.map(lambda *several: np.concatenate(several)[: len(x)], *values)
 
 
 def _fit_component(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
