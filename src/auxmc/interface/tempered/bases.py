@@ -153,7 +153,9 @@ def find_base(
     if not math.isfinite(runs.value):
         raise ValueError(_NOT_REACHED)
     everything = [*explored, *(run for pair in found for run in pair)]
-    most = max(run.value - 3.0 * max(run.error, 0.1) for run in everything)
+    # A single run of large weight may be chance.
+    without_largest = [run._replace(log_weights=np.sort(run.log_weights)[:-1]) for run in everything]
+    most = max(run.value - 3.0 * max(run.error, 0.1) for run in without_largest)
     made = Base(runs.base, runs, tuple(pilots), tuple(explored), n_found, has_prior)
     return made._replace(advice=tuple(_advice(made, missed=most > runs.value + 3.0 * runs.error)))
 
