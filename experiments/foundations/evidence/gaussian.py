@@ -54,11 +54,13 @@ def entropy_bound(work: Work) -> Lines:
     z, below = np.linspace(-9.0, 9.0, 18_001), stats.chi2(n - 1).cdf
     ends = [n - z**2 + 2.0 * side * _DECADE for side in (-1.0, 1.0)]
     tops = (np.clip(n - shrunk(z), *ends), ends[1])
-    above, typical = (stats.norm.pdf(z) @ (below(top) - below(ends[0])) for top in tops)
+    weights = stats.norm.pdf(z) * (z[1] - z[0])
+    above, typical = (weights @ (below(top) - below(ends[0])) for top in tops)
     low, high = np.sort((Polynomial([0.0, 0.0, 1.0]) - shrunk).roots())
     return {
         "as printed": 1.0 - _LOG_EVIDENCE.cdf(bound),
         "typical set": above / typical,
+        "typical density": typical,
         "evidence above the true density": ndtr(low) + ndtr(-high),
         "mean of the log less bound": _LOG_EVIDENCE.mean - bound,
     }
