@@ -23,43 +23,41 @@ def crossings_of_ridge(tables: Tables) -> Measurement:
     return mean((near - far).values, note)
 
 
-def motion_along_fibre(tables: Tables) -> Measurement:
-    """IM-IL-01: mean reach of leapfrog trajectories over that of constrained ones, each at its largest usable step."""
-    free, _, step = _with_and_without_ridge(tables, "leapfrog_reach")
-    bound, size = _at_usable_step(tables, "constrained_reach", "constrained_acceptance", "constrained_size")
-    above, below = mean(free.values), mean(bound.values)
-    note = f"{above.value:.3g} at step {step:g}; {below.value:.3g} at step {size:g}"
-    return (above / below).noted(note)
+def usable_step(tables: Tables) -> Measurement:
+    """IM-IL-01: step that accepts 0.9 with the ridge over that without, between the smallest and largest tried."""
+    rates = _by_step(tables, "leapfrog_acceptance")
+    steps = rates["leapfrog_step"].values
+
+    def find(part: FloatArray) -> float:
+        return float(np.interp(-USABLE_ACCEPT_RATE, np.maximum.accumulate(-part.mean(axis=0)), steps))
+
+    note = "{:.3g} and {:.3g}".format(*(find(part.values.T) for part in rates))
+    return estimate(
+        lambda near, far: find(near) / find(far), *rates, over="repeat", method="paired", note=note
+    )
 
 
-def motion_at_equal_steps(tables: Tables) -> Measurement:
+def motion_at_equal_steps(tables: Tables, quantity: str) -> Measurement:
     """IM-IL-01: mean reach with the ridge over that without, at the largest usable step."""
-    near, far, step = _with_and_without_ridge(tables, "leapfrog_reach")
+    near, far, step = _with_and_without_ridge(tables, quantity)
     note = f"{float(near.mean()):.3g} and {float(far.mean()):.3g} at step {step:g}"
     return estimate(lambda a, b: a.mean() / b.mean(), near.values, far.values, method="paired", note=note)
 
 
 def _with_and_without_ridge(tables: Tables, quantity: str) -> tuple[xr.DataArray, xr.DataArray, float]:
     """A quantity of trajectories from the same momenta, at the largest step usable with the ridge, and that step."""
-    tolerance = tables.setting("tolerance", case="trajectory")
-    found, step = _at_usable_step(tables, quantity, "leapfrog_acceptance", "leapfrog_step", tolerance)
-    without = found.sel(ridge_tolerance=found["ridge_tolerance"].max())
-    return found.sel(ridge_tolerance=tolerance), without, step
-
-
-def _at_usable_step(
-    tables: Tables, quantity: str, rates: str, step: str, tolerance: float | None = None
-) -> tuple[xr.DataArray, float]:
-    """A quantity at the largest step tried with a usable acceptance rate, at the tolerance if any, and that step."""
-    places = [] if tolerance is None else ["ridge_tolerance"]
-    found, rate = (tables.array(name, *places, step, "repeat").sortby(step) for name in (quantity, rates))
-    if tolerance is not None:
-        rate = rate.sel(ridge_tolerance=tolerance)
-    usable = np.flatnonzero(rate.mean("repeat") >= USABLE_ACCEPT_RATE)
+    found, rates = (_by_step(tables, name) for name in (quantity, "leapfrog_acceptance"))
+    usable = np.flatnonzero(rates[0].mean("repeat") >= USABLE_ACCEPT_RATE)
     if usable.size == 0:
-        raise MissingData(f"{step}: no step tried has an acceptance rate of {USABLE_ACCEPT_RATE}")
-    size = float(found[step][usable[-1]])
-    return found.sel({step: size}), size
+        raise MissingData(f"no leapfrog step tried has an acceptance rate of {USABLE_ACCEPT_RATE}")
+    near, far = found[:, usable[-1]]
+    return near, far, float(near["leapfrog_step"])
+
+
+def _by_step(tables: Tables, quantity: str) -> xr.DataArray:
+    """A quantity [tolerance, step, repeat], in ascending order: with the ridge first."""
+    found = tables.array(quantity, "ridge_tolerance", "leapfrog_step", "repeat")
+    return found.sortby(["ridge_tolerance", "leapfrog_step"])
 
 
 def exact_changes(tables: Tables) -> Measurement:
@@ -217,8 +215,9 @@ def painted_efficiency(tables: Tables, quantity: str) -> Measurement:
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-IL-01": {
         "crossings of a ridge": crossings_of_ridge,
-        "motion along the fibre": motion_along_fibre,
-        "motion at equal steps": motion_at_equal_steps,
+        "usable step": usable_step,
+        "motion from the fibre": partial(motion_at_equal_steps, quantity="reach_from_fibre"),
+        "motion at equal steps": partial(motion_at_equal_steps, quantity="leapfrog_reach"),
     },
     "IM-IL-02": {"exact": exact_changes, "noisy": noisy_changes},
     "IM-ALG-01": {

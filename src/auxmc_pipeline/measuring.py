@@ -151,19 +151,22 @@ def quantile(values: ArrayLike, level: float, note: str = "") -> Measurement:
 
 
 def proportion(value: float, n_trials: float, note: str = "") -> Measurement:
-    """Proportion of independent trials, or of an effective number of them, with an error by the rule of Jeffreys.
+    """Proportion of independent trials, or of an effective number of them, with an error by Clopper and Pearson.
 
-    Half a trial of either outcome is added, as his prior does, so that a proportion of all or none has an error too:
-    two of it reach from the proportion to the end of the interval that holds 95 % of the posterior, on the wider side.
+    Two of it reach from the proportion to the farther end of their exact interval, beyond each end of which the true
+    value is with a probability of at most 2.3 %: a proportion of all or none has an error too.
 
     >>> [round(number, 3) for number in proportion(0.5, 100)[:2]]
-    [0.5, 0.049]
+    [0.5, 0.052]
     """
     # A value outside of [0, 1] comes from wrong tables, and must not pass for an unknown error.
     inside = min(max(value, 0.0), 1.0)
-    posterior = stats.beta(inside * n_trials + 0.5, (1.0 - inside) * n_trials + 0.5)
-    low, high = posterior.ppf(stats.norm.cdf([-2.0, 2.0]))
-    return Measurement(value, float(max(inside - low, high - inside)) / 2.0, note)
+    one, other = inside * n_trials, (1.0 - inside) * n_trials
+    ends = [
+        stats.beta.ppf(stats.norm.cdf(2.0), n + 1.0, m) if m > 0.0 else 1.0
+        for n, m in ((one, other), (other, one))
+    ]
+    return Measurement(value, float(max(ends[0] - inside, ends[1] - (1.0 - inside))) / 2.0, note)
 
 
 def proportion_of(holds: ArrayLike, note: str = "") -> Measurement:
@@ -192,14 +195,15 @@ def mean_proportion(proportions: ArrayLike, n_trials: float, note: str = "") -> 
 
 
 def rate(n_events: float, exposure: float, note: str = "") -> Measurement:
-    """Events per unit of exposure, a time or a length, with an error by the rule of Jeffreys: a rate of 0 has one too.
+    """Events per unit of exposure, a time or a length, with an error as in `proportion`: a rate of 0 has one too.
 
     >>> [round(number, 2) for number in rate(0, 10.0)[:2]]
-    [0.0, 0.13]
+    [0.0, 0.19]
     """
     value = n_events / exposure
-    low, high = stats.gamma(n_events + 0.5, scale=1.0 / exposure).ppf(stats.norm.cdf([-2.0, 2.0]))
-    return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
+    # The interval reaches farther above than below.
+    high = stats.gamma.ppf(stats.norm.cdf(2.0), n_events + 1.0, scale=1.0 / exposure)
+    return Measurement(value, float(high - value) / 2.0, note)
 
 
 def score_of_p_values(p_values: ArrayLike, note: str = "") -> Measurement:
