@@ -46,7 +46,7 @@ def time_ratio(tables: Tables, above: str, below: str) -> Measurement:
 
 
 def with_most_chains(tables: Tables, case: str) -> str:
-    """PM-P10, P14, P15, P20: for the main run of PM MH, the same with more chains where the preset has it."""
+    """PM-P10, P14, P20: for the main run of PM MH, the same with more chains where the preset has it."""
     return first_run(tables, _MORE_PM, PM) if case == PM else case
 
 
@@ -306,8 +306,9 @@ def of_paths(
     cases: tuple[str, ...] = _MAIN,
 ) -> Measurement:
     """A function of the paths of some cases, with its error from leaving out each chain of each case in turn."""
-    # A clock compares what one machine ran at one time
-    runs = {case: case if cost == _RUN_TIME else with_most_chains(tables, case) for case in cases}
+    # A clock compares what one machine ran at one time; R-hat rises less, the more chains it is of
+    as_run = cost == _RUN_TIME or function is log_of_rises
+    runs = {case: case if as_run else with_most_chains(tables, case) for case in cases}
     paths = {case: path_of(tables, run, cost) for case, run in runs.items()}
 
     def of_chains(*kept: FloatArray) -> float:
