@@ -77,9 +77,12 @@ def window_adaptation(
         step, mass = state.averages
         slow, ends = jnp.asarray(schedule)[state.n_steps]
         step = update_step(step, probability)
+        # Stan shrinks to variances of a thousandth: of those of the window before, whatever their scale.
+        variances = jnp.diagonal(state.inverse_mass) if dense else state.inverse_mass
+        scales = jnp.sqrt(variances)
         mass = lax.cond(
             slow == 1,
-            lambda: _numbers(update_mass(mass, as_vector(state.inner.position)[0])),
+            lambda: _numbers(update_mass(mass, as_vector(state.inner.position)[0] / scales)),
             lambda: _numbers(mass),
         )
         step, mass = lax.cond(
@@ -91,9 +94,9 @@ def window_adaptation(
         step_size = jnp.where(is_last, averaged(step), jnp.exp(step.log_step_size))
         if final_step_size is not None:
             step_size = jnp.where(state.n_steps >= first_end, final_step_size, step_size)
-        return state._replace(
-            step_size=step_size, inverse_mass=mass.inverse_mass_matrix, averages=(step, mass)
-        )
+        new = mass.inverse_mass_matrix * (jnp.outer(scales, scales) if dense else variances)
+        inverse_mass = jnp.where(ends == 1, new, state.inverse_mass)
+        return state._replace(step_size=step_size, inverse_mass=inverse_mass, averages=(step, mass))
 
     def apply(noise: Any, state: WindowState) -> tuple[WindowState, AdaptationInfo]:
         inner, info = build(state.step_size, state.inverse_mass).apply(noise, state.inner)
