@@ -37,6 +37,7 @@ OFF = "mean error"
 UNITS = {WITHIN_ONE: "", WITHIN_TWO: "", WARNED: "", OFF: "nats"}
 N_REPEATS = 20  # estimates of a block, which is one run of a program
 _PRIOR_SD, _REPLICATES = 4.0, 8
+_FEW = "1 to 5"
 
 
 def _posterior(log_target: Callable[[Array], Array], dim: int) -> Density:
@@ -215,10 +216,9 @@ def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     """Markdown: coverage and mean error of each method on each target by dimension, then of the estimators of rows."""
     wide = shown(rows).pivot(index=["problem", "seed"], columns="quantity", values="value").reset_index()
     wide[["shape", "dim", "method"]] = wide["problem"].str.extract(r"(.*?)(?: in (\d+))?, (\w+)$")
-    wide.loc[wide["dim"].isna(), ["shape", "dim"]] = "rows"
-    dims = [
-        dim for dim in [*sorted(set(wide["dim"]) - {"rows"}, key=int), "rows"] if (wide["dim"] == dim).any()
-    ]
+    wide["shape"] = wide["shape"].where(wide["dim"].notna(), "rows")
+    wide["dim"] = wide["dim"].where(wide["dim"].isin(["10", "30", "100"]), _FEW)
+    dims = [dim for dim in (_FEW, "10", "30", "100") if (wide["dim"] == dim).any()]
     lines = [["method", "target", *dims]]
     for (method, shape), own in wide.groupby(["method", "shape"], sort=False):
         lines.append([f"`{method}`", str(shape), *(_cell(own[own["dim"] == dim]) for dim in dims)])
