@@ -95,7 +95,7 @@ def test_verdicts_on_the_front_page_are_those_of_the_claims(report):
         if 'data-origin="published"' in group
     }
     counted = Counter(verdict.replace("-", " ") for verdict in verdicts.values())
-    assert sum(counted.values()) >= 10
+    assert sum(counted.values()) >= 5
     assert shown == {name: counted[name] for name in ALL_VERDICTS}
 
 
