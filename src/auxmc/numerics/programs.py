@@ -30,7 +30,8 @@ def at_points(function: Callable[..., Any], points: np.ndarray, *rest: Any) -> A
 
     One program for any number of points, kept while the function is among the last 64.
     """
-    n, size = len(points), min(len(points), _TOGETHER) if len(points) < _FEW else _TOGETHER
+    n = len(points)
+    size = n if n < _FEW else _TOGETHER
     blocks = np.resize(points, (-(-n // size), size, *points.shape[1:]))
     values = [_program_at_points(function)(block, *rest) for block in blocks]
     return jax.tree.map(lambda *parts: np.concatenate(parts)[:n], *values)

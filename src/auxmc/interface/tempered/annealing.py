@@ -23,7 +23,7 @@ N_RUNS = 128
 """Runs of one call."""
 
 # Effective fraction of the runs that a step along the path leaves: neighbours overlap well, less so where runs explore.
-_OVERLAP, COARSE = 0.99, 0.98
+_OVERLAP, EXPLORING_OVERLAP = 0.99, 0.98
 # A step along the path is never shorter than this fraction of the inverse temperature, so that the path ends.
 _LEAST_GROWTH = 0.05
 _FIRST_TEMPERATURE = 1e-7

@@ -17,7 +17,7 @@ from auxmc.interface.advice import Advice
 from auxmc.interface.arguments import float64_tree
 from auxmc.interface.densities import Density
 from auxmc.interface.methods import LogDensity
-from auxmc.interface.tempered.annealing import COARSE, N_RUNS, Annealed, anneal
+from auxmc.interface.tempered.annealing import EXPLORING_OVERLAP, N_RUNS, Annealed, anneal
 from auxmc.interface.tempered.mixture import Mixture, fit_mixture, gaussian_mixture, log_densities, regions
 from auxmc.interface.trajectory_guard import first_step_size
 from auxmc.numerics.programs import has_open_cost, jit_draws, jit_short
@@ -207,10 +207,12 @@ class _Search:
             # Near the start where the cost of the function is open.
             factors = [1.0] * len(_FACTORS) if self.is_open else _FACTORS
             wide = [first._replace(root=first.root * factor) for factor in factors]
-            return [self.run(base, base.draws(self.random, N_RUNS), overlap=COARSE) for base in wide]
+            return [
+                self.run(base, base.draws(self.random, N_RUNS), overlap=EXPLORING_OVERLAP) for base in wide
+            ]
         points, log_fraction = self._prior_draws()
         parts = np.split(first.standard(points), len(_FACTORS))
-        runs = [self.run(first, part, from_prior=True, overlap=COARSE) for part in parts]
+        runs = [self.run(first, part, from_prior=True, overlap=EXPLORING_OVERLAP) for part in parts]
         return [run._replace(log_weights=run.log_weights + log_fraction) for run in runs]
 
     def coordinates_of_prior(self) -> Mixture:
