@@ -58,8 +58,8 @@ def test_settings_for_debugging_are_switched_off_with_a_word(name, capfd):
 
 
 def test_chains_run_where_the_environment_asks_for_debugging():
-    settings = {"JAX_DISABLE_JIT": "1", "JAX_DEBUG_NANS": "1", "JAX_DEBUG_INFS": "1", "JAX_PLATFORMS": "cpu"}
-    done = run_python(PROGRAM, settings)
+    settings = dict.fromkeys(("JAX_ENABLE_X64", "JAX_DISABLE_JIT", "JAX_DEBUG_NANS", "JAX_DEBUG_INFS"), "1")
+    done = run_python(PROGRAM, settings | {"JAX_PLATFORMS": "cpu"})
     assert done.stdout == "5\n", done.stderr
     assert done.stderr.count("is now False") == 3
 
