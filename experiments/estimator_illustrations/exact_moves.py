@@ -7,6 +7,7 @@ in again and again, a part of their likelihood at a time.
 import functools
 import itertools
 import math
+import time
 from typing import Any, NamedTuple
 
 import jax
@@ -58,6 +59,7 @@ class Plan(NamedTuple):
     stages: list["Stage"]  # rows in the order in which they come in
     memory: float = 0.0  # of the moves, see `conjugate_mover`
     n_at_once: int = 1_000_000  # most runs of one program
+    n_runs: int = 0  # 0: as many as the settings have
 
 
 class Stage(NamedTuple):
@@ -72,7 +74,7 @@ class Stage(NamedTuple):
 def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs every estimator many times; returns group `statistics`."""
     data = rows("linear", _N_STREAM_ROWS)
-    plans = _plans(data)
+    plans = _plans(data, settings.n_sir_runs)
     found: dict[str, dict[int, FloatArray]] = {}
     lost = unfinished = 0
     for name in settings.exact_estimators:
@@ -91,7 +93,7 @@ def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dat
     return {"statistics": xr.Dataset(variables, coords=coords)}
 
 
-def _plans(data: FloatArray) -> dict[str, Plan]:
+def _plans(data: FloatArray, n_sir_runs: int) -> dict[str, Plan]:
     fixed = StreamSettings(n_particles=_N_PARTICLES, target_size=1.0)
     chunks = [_CHUNK] * len(_PREFIXES)
     whole = whole_stages(data, chunks)
@@ -103,6 +105,7 @@ def _plans(data: FloatArray) -> dict[str, Plan]:
             whole_stages(data[:_N_ROWS], [1] * _N_ROWS),
             _SIR_MEMORY,
             _N_SIR_AT_ONCE,
+            n_sir_runs,
         ),
         "adaptive": Plan(fixed._replace(target_size=_TARGET_SIZE), whole),
         "finely_adaptive": Plan(fixed._replace(target_size=_LARGE_TARGET_SIZE), whole),
@@ -214,11 +217,13 @@ def _run(
     """Log evidences of all runs [run] at each prefix, particles that were lost, and chunks given up."""
     absorb = _program(plan.settings, plan.memory)
     progress = Progress(f"{context.label} [{name}]")
-    progress.say(f"{len(plan.stages)} stages of {settings.n_runs} runs")
+    total = plan.n_runs or settings.n_runs
+    begin = time.monotonic()
+    progress.start(total, 0, 0.0, f"runs of {len(plan.stages)} stages")
     found: dict[int, list[FloatArray]] = {stage.prefix: [] for stage in plan.stages if stage.prefix}
     lost = unfinished = 0
-    for first in range(0, settings.n_runs, plan.n_at_once):
-        n_runs = min(plan.n_at_once, settings.n_runs - first)
+    for first in range(0, total, plan.n_at_once):
+        n_runs = min(plan.n_at_once, total - first)
         key = stream(context.seed, context.study, "exact moves", name, *([first] if first else []))
         states = _starts(jax.random.split(jax.random.fold_in(key, 0), n_runs), plan.settings.n_particles)
         n_lost = 0
@@ -232,4 +237,5 @@ def _run(
             if stage.prefix:
                 found[stage.prefix].append(np.asarray(record.log_evidence))
         lost += n_lost
+        progress.advance(first + n_runs, time.monotonic() - begin)
     return {prefix: np.concatenate(parts) for prefix, parts in found.items()}, lost, unfinished

@@ -32,6 +32,7 @@ class Settings(CaseSettings):
     )
     n_bins: int = setting(1000, "bins of the histograms (design evidence)", (10, 100_000))
     n_runs: int = setting(10_000, "runs of estimators with exact moves (design evidence)", (100, 1_000_000))
+    n_sir_runs: int = setting(0, "runs of SIR; 0: n_runs (design evidence)", (0, 100_000_000), added=True)
     exact_estimators: list[str] = setting(
         ["ais", "stream", "sir", "adaptive", "finely_adaptive"],
         "estimators that are run with exact moves: annealed importance sampling, a stream with fixed steps, SIR, and "

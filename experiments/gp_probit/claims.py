@@ -19,7 +19,7 @@ from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, 
 
 _MAIN = PM, MI, SS, SLICE = tuple(map(main_case, MAIN_METHODS))
 _ONE_SAMPLE, _FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-1", "side_pm__n_importance-500"
-_MORE_PM = "pm_mh_more"  # the main run of PM MH with more chains
+_MORE = {PM: "pm_mh_more", MI: "apm_more__method-apm_mi_mh", SS: "apm_more__method-apm_ss_mh"}
 _MORE_50, _MORE_500 = (f"side_pm_more__n_importance-{n}" for n in (50, 500))  # of 2000 iterations
 PER_OPERATION, PER_CALL = "ess_per_1000_cubic_operations", "ess_per_1000_estimates"
 _CALLS = ["estimates_position_per_iteration", "estimates_auxiliary_per_iteration"]
@@ -46,8 +46,8 @@ def time_ratio(tables: Tables, above: str, below: str) -> Measurement:
 
 
 def with_most_chains(tables: Tables, case: str) -> str:
-    """PM-P10, P14, P20: for the main run of PM MH, the same with more chains where the preset has it."""
-    return first_run(tables, _MORE_PM, PM) if case == PM else case
+    """The same run with more chains, where the preset has it."""
+    return first_run(tables, _MORE.get(case, case), case)
 
 
 of_data = partial(recorded, exact=True, case=PM)  # PM-P01
@@ -88,7 +88,8 @@ def fifty_over_one(tables: Tables) -> Measurement:
 
 def efficiencies(tables: Tables, *cases: str) -> list[FloatArray]:
     """ESS per 1000 cubic operations [chain, coordinate] of each case."""
-    return [tables.array(PER_OPERATION, "chain", "coordinate", case=case).values for case in cases]
+    runs = [with_most_chains(tables, case) for case in cases]
+    return [tables.array(PER_OPERATION, "chain", "coordinate", case=run).values for run in runs]
 
 
 def average(tables: Tables, case: str) -> Measurement:
@@ -142,7 +143,7 @@ def probability_of_drawn(tables: Tables, least: int, n_drawn: int) -> Measuremen
 
     The error is half the distance to its value where the proportion is two errors away, on the wider side.
     """
-    found = chains_with_run(tables, (with_most_chains(tables, PM),), least)
+    found = chains_with_run(tables, (PM,), least)
     places = np.clip(found.value + 2.0 * found.error * np.array([0.0, -1.0, 1.0]), 0.0, 1.0)
     tails = stats.binom.cdf(n_drawn, 10, places), stats.binom.sf(n_drawn - 1, 10, places)
     value, *others = np.minimum(*tails)
@@ -158,7 +159,8 @@ def log_ratio_of_longest_runs(tables: Tables) -> Measurement:
 
 def chains_with_run(tables: Tables, cases: tuple[str, ...], least: int) -> Measurement:
     """PM-P05, P10, P13, P19: proportion of chains with a run of so many identical states."""
-    runs = np.concatenate([tables.values("longest_run", case=case) for case in cases])
+    found = [tables.values("longest_run", case=with_most_chains(tables, case)) for case in cases]
+    runs = np.concatenate(found)
     said = ", ".join(f"{run:g}" for run in np.sort(runs))
     return proportion_of(runs >= least, f"longest runs {said}")
 
