@@ -38,9 +38,9 @@ _PREFIXES = tuple(range(_CHUNK, _N_STREAM_ROWS + 1, _CHUNK))
 _N_POWERS, _N_CHUNK_POWERS = 20, 8
 _POWER_EXPONENT = 3.0  # Early powers are small, where the likelihood of prior draws differs most
 _TARGET_SIZE, _LARGE_TARGET_SIZE = 5.0, 8.0
-# Moves of SIR keep a memory: particles that forget where they were would hide the resampling. With ten particles a
-# few runs would then make up the mean. Its runs come in parts, to save memory.
-_SIR_MEMORY, _N_SIR_PARTICLES, _N_SIR_AT_ONCE = 0.9, 300, 2000
+# Moves of AIS and SIR keep a memory: with particles that forget where they were, factors of the weights would be
+# independent, and resampling hidden. With ten particles a few runs of SIR would make up the mean.
+_AIS_MEMORY, _SIR_MEMORY, _N_SIR_PARTICLES, _N_SIR_AT_ONCE = 0.5, 0.9, 300, 2000
 
 
 class ConjugateDistribution(NamedTuple):
@@ -58,7 +58,7 @@ class Plan(NamedTuple):
     settings: StreamSettings  # of the kernel
     stages: list["Stage"]  # rows in the order in which they come in
     memory: float = 0.0  # of the moves, see `conjugate_mover`
-    n_at_once: int = 1_000_000  # most runs of one program
+    n_at_once: int = 20_000  # most runs of one program, to save memory
     n_runs: int = 0  # 0: as many as the settings have
 
 
@@ -98,7 +98,7 @@ def _plans(data: FloatArray, n_sir_runs: int) -> dict[str, Plan]:
     chunks = [_CHUNK] * len(_PREFIXES)
     whole = whole_stages(data, chunks)
     return {
-        "ais": Plan(fixed, annealed_stages(data[:_N_ROWS], [_N_ROWS], _N_POWERS)),
+        "ais": Plan(fixed, annealed_stages(data[:_N_ROWS], [_N_ROWS], _N_POWERS), _AIS_MEMORY),
         "stream": Plan(fixed, annealed_stages(data, chunks, _N_CHUNK_POWERS)),
         "sir": Plan(
             fixed._replace(resampling="always", n_particles=_N_SIR_PARTICLES),
