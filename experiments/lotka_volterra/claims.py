@@ -400,9 +400,9 @@ def ball_100_widest(tables: Tables) -> Measurement:
     return of_widths(tables, smallest, "ball_100")
 
 
-def narrower_than_drawn(tables: Tables) -> Measurement:
-    """IM-LV-13: largest over methods of the geometric mean over rates of sds over those of figure 4.10."""
-    drawn = drawn_moments("pm_normalised", "4.10")[:, 1]
+def narrower_than_drawn(tables: Tables, row: str, figure: str) -> Measurement:
+    """IM-LV-13: largest over methods of the geometric mean over rates of sds over those of a row of a figure."""
+    drawn = drawn_moments(row, figure)[:, 1]
     return of_widths(tables, lambda *chains: max(gmean(typical_sds(one) / drawn) for one in chains))
 
 
@@ -591,7 +591,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-LV-13": {
         "wider than exact": wider_than_exact,
         "ball 100 widest": ball_100_widest,
-        "narrower than figure 4.10": narrower_than_drawn,
+        "narrower than figure 4.10": partial(narrower_than_drawn, row="pm_normalised", figure="4.10"),
+        "narrower than figure 9": partial(narrower_than_drawn, row="pm_raw", figure="EJS 9"),
         **{f"{ROWS[row].label}, as drawn": partial(sets_as_narrow_as_drawn, row=row) for row in _ABC_ROWS},
         "near generating values": abc_near_generating,
     },
