@@ -157,7 +157,7 @@ def right_signs(tables: Tables, method: str) -> Measurement:
     return proportion_of(signs, "; ".join(words))
 
 
-_distance = partial(claims_evidence.distance_of_means, method="annealed")
+_distance = partial(claims_evidence.distance_from_nested, method="annealed")
 
 
 def error(tables: Tables, model: str, method: str, n_rows: int = claims_evidence.ALL_ROWS) -> Measurement:
