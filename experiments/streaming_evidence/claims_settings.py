@@ -212,6 +212,7 @@ _FAST = "learning_rate=1 rate_times_moves=2"
 _EXACT = "method=control_variates"
 _EARLY_ROWS = 50_000
 _SMALL_ROWS = (500, 1000, 5000)
+_REFERENCES = (1000, 10_000, 100_000)  # Numbers of rows with a reference, before the last
 _BEND = 100_000
 _BEND_CASES = ("slow_rate", *MORE_REPEATS)
 
@@ -263,6 +264,12 @@ def growth(
 
 
 _growth_with_rate = partial(growth, name="rate", cases=MORE_REPEATS)
+
+
+def _early_growth(name: str, cases: tuple[str, ...] = ()) -> dict[str, Measure]:
+    """Growth of the error at fewer than all rows, by the settings of the lines."""
+    early = partial(growth, name=name, what="error", cases=cases)
+    return {f"error, {n} rows": partial(early, n_rows=n) for n in _REFERENCES}
 
 
 def steps_of_particles(tables: Tables) -> Measurement:
@@ -508,11 +515,15 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-75": {f"{k} and {m}": partial(told_apart, pair=(k, m)) for k, m in ((3, 5), (5, 7))},
     "SE-80": {
         "error": partial(growth, name="particles", what="error"),
+        **_early_growth("particles"),
         **{f"growth of {n}": partial(growth, name="particles", what=n) for n in COSTS},
         "steps, most over fewest": steps_of_particles,
     },
-    "SE-81": {n: partial(growth, name="moves", what=n) for n in _READ},
-    "SE-82": {n: partial(growth, name="batch", what=n, cases=MORE_REPEATS) for n in ("steps", "error")},
+    "SE-81": {n: partial(growth, name="moves", what=n) for n in _READ} | _early_growth("moves"),
+    "SE-82": {
+        **{n: partial(growth, name="batch", what=n, cases=MORE_REPEATS) for n in ("steps", "error")},
+        **_early_growth("batch", MORE_REPEATS),
+    },
     "SE-83": {"steps": partial(growth, name="target", what="steps")},
     "SE-84": {
         **{f"spread at {n} rows": partial(spread_without_annealing, n_rows=n) for n in _SMALL_ROWS},
@@ -528,6 +539,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-87": {
         **{n: partial(_growth_with_rate, what=n) for n in ("error", "operations")},
+        **_early_growth("rate", MORE_REPEATS),
         "error, 0.01 over 0.1": error_at_slow_rate,
         "error, 0.1 to 1": partial(_growth_with_rate, what="error", first=0.1),
         "steps": partial(_growth_with_rate, what="steps", n_rows=_EARLY_ROWS),
@@ -540,7 +552,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "over that near 2e5 rows": partial(bend_elsewhere, octave=2.0),
         "time after over before": lambda tables: mean(_bend(tables, "seconds")),
     },
-    "SE-89": {n: partial(growth, name="exchange", what=n) for n in ("time", "operations", "error")},
+    "SE-89": {
+        **{n: partial(growth, name="exchange", what=n) for n in ("time", "operations", "error")},
+        **_early_growth("exchange", ("exchange_more",)),
+    },
     "SE-90": {
         "part of the decrease": decrease_without_noise,
         "mixture, 2 moves, part without noise": partial(without_noise, case="fast", rate=_FAST),
