@@ -29,6 +29,7 @@ from experiments.streaming_evidence.stream_runs import (
 )
 
 _INPUTS = ("irrelevant", "weak")
+_FEW_ROWS = 10_000  # "small N" of section 5.4.1: of a million rows the printed errors contradict its words
 _TITLES = {"nested sampling": "nested", "AIS": "ais"}
 
 
@@ -48,11 +49,9 @@ def inside_rivals(tables: Tables, model: str) -> Measurement:
 
 
 def more_reliable(tables: Tables, model: str) -> Measurement:
-    """SE-58, against the sequential estimator: the largest of the ratios of absolute errors at numbers of rows."""
+    """SE-58, against the sequential estimator: the largest of the ratios of absolute errors at few rows."""
     own, rival = (claims_evidence.errors_by_size(tables, model, name) for name in ("annealed", "sequential"))
-    ratios = {n: _error_ratio(own[n], rival[n]) for n in own if n in rival}
-    if model == "linear":  # A line of its own
-        ratios.pop(claims_evidence.ALL_ROWS, None)
+    ratios = {n: _error_ratio(own[n], rival[n]) for n in own if n in rival and n <= _FEW_ROWS}
     if not ratios:
         raise MissingData("no number of rows of all estimators: not run at this preset")
     words = ", ".join(f"{found.value:.2g}" for found in ratios.values())
@@ -157,7 +156,7 @@ def right_signs(tables: Tables, method: str) -> Measurement:
     return proportion_of(signs, "; ".join(words))
 
 
-_distance = partial(claims_evidence.distance_of_means, method="annealed")
+_distance = partial(claims_evidence.distance_from_nested, method="annealed")
 
 
 def error(tables: Tables, model: str, method: str, n_rows: int = claims_evidence.ALL_ROWS) -> Measurement:
@@ -192,7 +191,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-58": {
         **{f"{model}, inside": partial(inside_rivals, model=model) for model in MODEL_CASES},
         **{f"{m}, error over sequential error": partial(more_reliable, model=m) for m in MODEL_CASES},
-        "linear, 1e6 rows": more_reliable_at_end,
+        **dict.fromkeys(("linear, 1e6 rows", "linear, 1e6 rows, as printed"), more_reliable_at_end),
         **{
             f"{model}, from nested sampling": partial(_distance, model=model, relative=model != "softmax")
             for model in MODEL_CASES

@@ -1,6 +1,6 @@
 """Measures the claims about a stream that changes, SE-70 to SE-75, and about settings, SE-80 to SE-94."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -212,6 +212,7 @@ _FAST = "learning_rate=1 rate_times_moves=2"
 _EXACT = "method=control_variates"
 _EARLY_ROWS = 50_000
 _SMALL_ROWS = (500, 1000, 5000)
+_REFERENCES = (1000, 10_000, 100_000)  # Numbers of rows with a reference, before the last
 _BEND = 100_000
 _BEND_CASES = ("slow_rate", *MORE_REPEATS)
 
@@ -263,6 +264,12 @@ def growth(
 
 
 _growth_with_rate = partial(growth, name="rate", cases=MORE_REPEATS)
+
+
+def _early_growth(name: str, cases: tuple[str, ...] = ()) -> dict[str, Measure]:
+    """Growth of the error at fewer than all rows, by the settings of the lines."""
+    early = partial(growth, name=name, what="error", cases=cases)
+    return {f"error, {n} rows": partial(early, n_rows=n) for n in _REFERENCES}
 
 
 def steps_of_particles(tables: Tables) -> Measurement:
@@ -345,16 +352,21 @@ def targets_at_end(tables: Tables) -> Measurement:
     return largest_of({f"target {number:.0f}": distance for number, distance in found.items()})
 
 
-def small_target(tables: Tables, n_rows: int) -> Measurement:
-    """SE-86: distance of a target of two particles from annealed importance sampling, over that of nested sampling."""
-    own = values_at(_early_target(tables, "target_share=0.2").curve("log_evidence"), n_rows)
-    annealed, nested = (estimates(tables, "mixture", name, n_rows) for name in ("ais", "nested"))
+def small_target(tables: Tables, n_rows: Sequence[int]) -> Measurement:
+    """SE-86: distance of a target of two from AIS, over that of nested sampling, mean over numbers of rows."""
+    own = partial(values_at, _early_target(tables, "target_share=0.2").curve("log_evidence"))
+    of_each = own, *(partial(estimates, tables, "mixture", name) for name in ("ais", "nested"))
+    samples = [np.stack([runs(n) for n in n_rows], axis=1) for runs in of_each]  # [repeat, rows]
 
-    def over(own: FloatArray, annealed: FloatArray, nested: FloatArray) -> float:
-        return float(abs((own.mean() - annealed.mean()) / (nested.mean() - annealed.mean())))
+    def from_annealed(own: FloatArray, annealed: FloatArray, nested: FloatArray) -> FloatArray:
+        return np.stack([own.mean(axis=0), nested.mean(axis=0)]) - annealed.mean(axis=0)
 
-    note = f"minus AIS: {own.mean() - annealed.mean():.0f}, NS {nested.mean() - annealed.mean():.0f} nats"
-    return estimate(over, own, annealed, nested, method="jackknife", note=note)
+    def over(*samples: FloatArray) -> float:
+        own, nested = np.abs(from_annealed(*samples))
+        return float(np.mean(own / nested))
+
+    words = "; ".join(f"{own:.0f}, NS {nested:.0f} nats" for own, nested in from_annealed(*samples).T)
+    return estimate(over, *samples, method="jackknife", note=f"minus AIS: {words}")
 
 
 def above_annealed(tables: Tables, n_rows: int) -> Measurement:
@@ -508,11 +520,15 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-75": {f"{k} and {m}": partial(told_apart, pair=(k, m)) for k, m in ((3, 5), (5, 7))},
     "SE-80": {
         "error": partial(growth, name="particles", what="error"),
+        **_early_growth("particles"),
         **{f"growth of {n}": partial(growth, name="particles", what=n) for n in COSTS},
         "steps, most over fewest": steps_of_particles,
     },
-    "SE-81": {n: partial(growth, name="moves", what=n) for n in _READ},
-    "SE-82": {n: partial(growth, name="batch", what=n, cases=MORE_REPEATS) for n in ("steps", "error")},
+    "SE-81": {n: partial(growth, name="moves", what=n) for n in _READ} | _early_growth("moves"),
+    "SE-82": {
+        **{n: partial(growth, name="batch", what=n, cases=MORE_REPEATS) for n in ("steps", "error")},
+        **_early_growth("batch", MORE_REPEATS),
+    },
     "SE-83": {"steps": partial(growth, name="target", what="steps")},
     "SE-84": {
         **{f"spread at {n} rows": partial(spread_without_annealing, n_rows=n) for n in _SMALL_ROWS},
@@ -524,10 +540,12 @@ MEASURE: dict[str, dict[str, Measure]] = {
             tables, *(runs for number, runs in sweep(tables, "target").items() if number > 1)
         ),
         "1000000 rows": targets_at_end,
-        **{f"target of 2, {n} rows": partial(small_target, n_rows=n) for n in _SMALL_ROWS},
+        **{f"target of 2, {n} rows": partial(small_target, n_rows=[n]) for n in _SMALL_ROWS},
+        "target of 2, over the numbers of rows": partial(small_target, n_rows=_SMALL_ROWS),
     },
     "SE-87": {
         **{n: partial(_growth_with_rate, what=n) for n in ("error", "operations")},
+        **_early_growth("rate", MORE_REPEATS),
         "error, 0.01 over 0.1": error_at_slow_rate,
         "error, 0.1 to 1": partial(_growth_with_rate, what="error", first=0.1),
         "steps": partial(_growth_with_rate, what="steps", n_rows=_EARLY_ROWS),
@@ -540,7 +558,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "over that near 2e5 rows": partial(bend_elsewhere, octave=2.0),
         "time after over before": lambda tables: mean(_bend(tables, "seconds")),
     },
-    "SE-89": {n: partial(growth, name="exchange", what=n) for n in ("time", "operations", "error")},
+    "SE-89": {
+        **{n: partial(growth, name="exchange", what=n) for n in ("time", "operations", "error")},
+        **_early_growth("exchange", ("exchange_more",)),
+    },
     "SE-90": {
         "part of the decrease": decrease_without_noise,
         "mixture, 2 moves, part without noise": partial(without_noise, case="fast", rate=_FAST),
