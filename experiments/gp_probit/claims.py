@@ -26,6 +26,7 @@ _CALLS = ["estimates_position_per_iteration", "estimates_auxiliary_per_iteration
 _RUN_TIME = "run_time_so_far"
 _HUNDREDS, _THOUSANDS, _VISIBLE = 200, 2000, 100  # run lengths: PM-P10, PM-P10, and PM-P13 and P19 in a trace
 _ENOUGH_ENDS, _MOST_ENDS = 10, 0.7  # PM-P14: fewest ends of a path, fraction where PM MH must be largest
+_ORDINARY = 0.025  # PM-P10: the edge of the bands
 _LEAST_RISE = 1e-3  # PM-P15: least summed rises of log(R-hat - 1)
 
 
@@ -141,13 +142,16 @@ def similar(tables: Tables) -> Measurement:
 def probability_of_drawn(tables: Tables, least: int, n_drawn: int) -> Measurement:
     """PM-P10: smaller tail probability of how many of the document's ten chains have such a run.
 
-    The error is half the distance to its value where the proportion is two errors away, on the wider side.
+    Two errors reach to its farthest value towards the edge of the band, for proportions in their exact interval.
     """
-    found = chains_with_run(tables, (PM,), least)
-    places = np.clip(found.value + 2.0 * found.error * np.array([0.0, -1.0, 1.0]), 0.0, 1.0)
-    tails = stats.binom.cdf(n_drawn, 10, places), stats.binom.sf(n_drawn - 1, 10, places)
-    value, *others = np.minimum(*tails)
-    return Measurement(float(value), float(np.max(np.abs(others - value))) / 2.0, found.note)
+    holds = tables.values("longest_run", case=with_most_chains(tables, PM)) >= least
+    ours = stats.binomtest(int(holds.sum()), holds.size)
+    ends = ours.proportion_ci(1.0 - 2.0 * stats.norm.sf(2.0))
+    places = np.append(ours.statistic, np.linspace(ends.low, ends.high, 2001))
+    tails = np.minimum(stats.binom.cdf(n_drawn, 10, places), stats.binom.sf(n_drawn - 1, 10, places))
+    farthest = tails.min() if tails[0] > _ORDINARY else tails.max()
+    note = chains_with_run(tables, (PM,), least).note
+    return Measurement(float(tails[0]), float(abs(tails[0] - farthest)) / 2.0, note)
 
 
 def log_ratio_of_longest_runs(tables: Tables) -> Measurement:
