@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from auxmc.diagnostics.coda import scale_reduction_of_moments
 from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.plots.style import METHOD_LABELS
@@ -85,6 +86,18 @@ def adapted_acceptance(tables: Tables) -> Measurement:
     """PM-P05: in the last quarter of the batches."""
     rates = tables.values("acceptance_last_batches", case="side_mi")
     return mean(rates, f"last quarter of the batches; chains {rates.min():.3g} to {rates.max():.3g}")
+
+
+def scale_reduction(tables: Tables) -> Measurement:
+    """PM-P05, Rhat: average over coordinates at the end of the run."""
+    n_draws = int(tables.value("main_draws", case="side_mi"))
+    names = ("chain_mean", "chain_sd")
+    moments = [tables.array(name, "chain", "coordinate", case="side_mi") for name in names]
+
+    def average_of(means: FloatArray, sds: FloatArray) -> float:
+        return float(scale_reduction_of_moments(means.T, sds.T**2, n_draws).point.mean())
+
+    return estimate(average_of, *moments, method="paired")
 
 
 def fifty_over_one(tables: Tables) -> Measurement:
@@ -371,6 +384,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "PM-P05": {
         "acceptance rate of last batches": adapted_acceptance,
+        "Rhat": scale_reduction,
         "longest run": partial(chain_mean, case="side_mi", quantity="longest_run"),
         "chains that stick": partial(chains_with_run, cases=("side_mi",), least=_VISIBLE + 1),
     },
