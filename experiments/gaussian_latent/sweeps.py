@@ -112,9 +112,9 @@ def peak(sweep: xr.DataArray) -> float:
     return float(sweep["point"].values[np.argmax(smoothed(average(sweep)))])
 
 
-def peak_ratio(tables: Tables, quantity: str, first: Program, second: Program) -> Measurement:
-    """PM-G12, G22, G25: ratio of the heights of two peaks."""
-    above, below = (sweep_of(tables, quantity, one) for one in (first, second))
+def peak_ratio(tables: Tables, quantity: str, first: Program, second: Program, more: str = "") -> Measurement:
+    """PM-G12, G22, G25: ratio of the heights of two peaks; `more` as of `sweep_of`, of the second."""
+    above, below = sweep_of(tables, quantity, first), sweep_of(tables, quantity, second, more=more)
     if not below.any():
         raise MissingData(f"all chains of {second[0]} are stuck")
     note = f"peaks at {peak(above):g} and {peak(below):g} of five-point moving averages"
