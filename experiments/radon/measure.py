@@ -15,7 +15,14 @@ from experiments.radon.grouped import GroupedData
 from experiments.radon.model import Problem
 from experiments.radon.settings import Settings, published_file
 
-CLAIM_ITERATIONS = (100, 250, 500, 1000, 2500)  # Iterations at which the published running estimate is known
+CLAIM_ITERATIONS = (
+    100,
+    204,
+    250,
+    500,
+    1000,
+    2500,
+)  # Iterations at which the published running estimate is known
 _FIT_BLOCK = 100
 _BATCHES = 10
 _N_TEMPERATURES = 101

@@ -124,8 +124,8 @@ def test_chains_that_end_far_from_the_evidence_have_not_converged():
         "iteration": iterations + 1.0,
         "running_by_chain": np.tile([-4.0, -9.0, -7.0], 20),
     }
-    point = pd.DataFrame({"case": ["nuts"], "exact_log_evidence": [-10.0]})
-    tables = Tables({"chain_iteration": pd.DataFrame({"case": "nuts", **rows}), "point": point})
+    point = pd.DataFrame({"case": ["nuts_as_drawn"], "exact_log_evidence": [-10.0]})
+    tables = Tables({"chain_iteration": pd.DataFrame({"case": "nuts_as_drawn", **rows}), "point": point})
     assert STUDY.measures()["CT-D07"]["iterations until near"](tables).value == np.inf
     with pytest.raises(MissingData, match="does not stay near"):
         STUDY.measures()["CT-D07"]["seconds until near"](tables)
