@@ -130,6 +130,23 @@ def unvisited(tables: Tables) -> Measurement:
     return proportion_of(np.abs(errors) <= _REASONABLE_NATS, note)
 
 
+def pilots(tables: Tables) -> Measurement:
+    """CT-T19: proportion of chains confined to an end whose log Z is nearer than the 0 that they were run with."""
+    found = tables.rows("log_z_chain", "pilot_error")
+    return proportion_of(
+        found["pilot_error"].abs() < found["log_z"].abs(), "pilot chains, an end without a visit"
+    )
+
+
+def operations(tables: Tables, way: str) -> Measurement:
+    """CT-T21: operations of a draw of an index with K = 100 000 over those with K = 1000."""
+    few, many = (
+        tables.value("index_operations", "index_draw_n_counted", index_draw=way, n_counted=n)
+        for n in (1000, 100_000)
+    )
+    return exact(many / few, f"{many:g} and {few:g}")
+
+
 def unvisited_error(tables: Tables) -> Measurement:
     """CT-T19: size of the errors of log Z of the same chains."""
     errors = tables.values("log_normaliser_unvisited")
@@ -320,6 +337,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-T19": {
         "variance ratio": variance_of_counts,
+        "pilot chains confined to an end": pilots,
         "small errors without a visit": unvisited,
         "error without a visit": unvisited_error,
         "bias": recorded("log_normaliser", "log_normaliser_error"),
@@ -330,7 +348,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
         )
         for update in ("random_walk", "independent")
     },
-    "CT-T21": {way: partial(index_distance, way=way) for way in ("closed form", "list")},
+    "CT-T21": {
+        line: partial(measure, way=way)
+        for way in ("closed form", "list")
+        for line, measure in ((way, index_distance), (f"cost of the {way}", operations))
+    },
     "CT-T22": {
         "as printed": excess(_exact("geometric_sum"), _exact("geometric_sum_printed")),
         "corrected": excess(_exact("geometric_sum"), _exact("geometric_sum_corrected")),
