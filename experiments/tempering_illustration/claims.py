@@ -18,9 +18,8 @@ from auxmc_pipeline.measuring import (
     largest_score,
     mean,
     proportion_of,
-    score_of_p_values,
 )
-from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 from experiments.tempering_illustration.settings import INDEX_DRAWS_A_STATE, INDEX_SLOPE, LEAST_EXPECTED
 
 _DRAWN_MASS = 0.5936  # Mass left of zero of the author's chain, from the bars of its histogram
@@ -57,9 +56,19 @@ def less_exact(tables: Tables, quantity: str, note: str = "", **wanted: Any) -> 
     return (found - tables.value(f"{quantity}_exact", **wanted)).noted(note)
 
 
-def p_values(tables: Tables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
-    """Several p-values as one score."""
-    return score_of_p_values(tables.values(quantity, by, **wanted))
+def temperature_distance(tables: Tables) -> Measurement:
+    """CT-T01: largest distance of a distribution function from the closed form, from p-values."""
+    n = int(tables.setting("n_index_draws", case="kernels"))
+    rows = tables.rows("delta", "temperature_p_value")
+    names = [f"largest of {len(rows)}: energy difference {delta:g}" for delta in rows["delta"]]
+    # A distribution function from draws has at most this error.
+    return largest(kstwo.isf(rows["temperature_p_value"], n), [0.5 / math.sqrt(n)] * len(rows), names)
+
+
+def swapped_weight(_: Tables) -> Measurement:
+    """CT-T03: log of w0 of algorithm 14 over the density of equation 5.21 at the target's end, difference 1."""
+    w0, density = -1.0 / math.expm1(-1.0), math.exp(-1.0) / -math.expm1(-1.0)
+    return exact(math.log(w0 / density), f"{w0:.6g} and {density:.6g}")
 
 
 def index_distance(tables: Tables, way: str) -> Measurement:
@@ -283,12 +292,15 @@ _BARRIER = partial(_exact, "barrier_height", by="control")
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "CT-T01": {
-        "distribution": partial(p_values, quantity="temperature_p_value", by="delta"),
+        "distribution": temperature_distance,
         "mean": temperature_mean,
     },
     "CT-T03": {
-        name: _exact("weight_identity_error", by="identity", identity=name)
-        for name in ("integral", "difference", "ratio", "at zero")
+        **{
+            name: _exact("weight_identity_error", by="identity", identity=name)
+            for name in ("integral", "difference", "ratio", "at zero")
+        },
+        "as printed": swapped_weight,
     },
     "CT-T04": {"Gaussian target": _exact("evidence_identity_error")},
     **{
