@@ -84,6 +84,14 @@ def test_chains_record_what_the_figures_need():
 
 
 @pytest.mark.slow
+def test_chains_start_where_the_notebook_starts_them():
+    tiny = ("n_warm_up=0", "initial_step=1e-6", "max_doublings=1")  # the first state is nearly the start
+    result = run_tiny("nuts", "start=notebook", *tiny)
+    np.testing.assert_allclose(result["posterior"]["effects"][:, 0, [0, 2, 4]], np.log(2.5), atol=1e-3)
+    np.testing.assert_allclose(result["sample_stats"]["inverse_temperature"][:, 0], 0.5, atol=1e-3)
+
+
+@pytest.mark.slow
 def test_another_optimiser_gives_another_base():
     # optax itself mixes types, which the tests' stricter rules of JAX reject.
     with jax.numpy_dtype_promotion("standard"):
