@@ -16,6 +16,8 @@ from experiments.radon.settings import Settings, columns
 # First coordinates of the unconstrained vector; those of the coefficients, then those of the groups, follow.
 SCALE_NAMES = ("log sigma_a", "mu_a", "log sigma_b", "mu_b", "log epsilon")
 _N_SCALES = len(SCALE_NAMES)
+LOG_SCALES = np.array([0, 2, 4])
+"""Coordinates of the log scales."""
 
 
 class GroupedRegression(NamedTuple):
@@ -50,7 +52,7 @@ class GroupedRegression(NamedTuple):
     def start(self) -> Array:
         """Medians of the scales, means of all else [dim]: where variational fits start."""
         log_scale = jnp.log(jnp.asarray(self.prior_scale, float))
-        return jnp.zeros(self.dim).at[jnp.array([0, 2, 4])].set(log_scale)
+        return jnp.zeros(self.dim).at[LOG_SCALES].set(log_scale)
 
     def effects(self, position: Array) -> Array:
         """Quantities that mean the same in both parametrisations: the scales and the coefficients [effect]."""

@@ -33,7 +33,7 @@ from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
 from auxmc_pipeline.settings import SettingsError
 from experiments.radon.measure import measure_case
-from experiments.radon.model import Problem, intercepts
+from experiments.radon.model import LOG_SCALES, Problem, intercepts
 from experiments.radon.settings import Settings
 
 Record = dict[str, Array]
@@ -131,7 +131,11 @@ def _no_u_turn(posterior: Problem, base: Base, settings: Settings) -> Sampler:
 
     def initial(key: Array, parameters: Any) -> Any:
         standard, control = _start(key, joined.dim)
-        return kernel.init(fit.draw(standard), control=control, key=key)
+        position = fit.draw(standard)
+        if settings.start == "notebook":
+            # Its PyMC3 fills in the log scales, of which it keeps no draws, and the control, whose draw goes to a copy.
+            position, control = position.at[LOG_SCALES].set(posterior.start[LOG_SCALES]), jnp.zeros(())
+        return kernel.init(position, control=control, key=key)
 
     def record(state: Any, info: Any) -> Record:
         return _recorded(posterior, base, state.inner, info.inner, state.inner.position, info.scale)

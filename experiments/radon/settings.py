@@ -30,6 +30,13 @@ class Settings(CaseSettings):
     n_fit_steps: int = setting(30_000, "steps of the variational fit", (200, 10_000_000))
     n_fit_draws: int = setting(1, "draws in a step of the variational fit", (1, 10_000))
     n_bound_draws: int = setting(10_000, "draws that evaluate the final lower bound", (100, 100_000_000))
+    start: str = setting(
+        "base",
+        "of chains (nuts): draws of the base and of the control; or, as the author's notebook starts them, the scales "
+        "at the medians of their priors and the control at 0",
+        ("base", "notebook"),
+        added=True,
+    )
     n_warm_up: int = setting(100, "iterations that adapt the step size (nuts); all count", (0, 100_000_000))
     target_acceptance: float = setting(0.8, "mean acceptance rate of the adapted steps (nuts)", (0.01, 0.99))
     initial_step: float = setting(0.25, "first step size times dim ** 0.25 (nuts)", (1e-6, 100.0))

@@ -18,9 +18,8 @@ from auxmc_pipeline.measuring import (
     largest_score,
     mean,
     proportion_of,
-    score_of_p_values,
 )
-from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 from experiments.tempering_illustration.settings import INDEX_DRAWS_A_STATE, INDEX_SLOPE, LEAST_EXPECTED
 
 _DRAWN_MASS = 0.5936  # Mass left of zero of the author's chain, from the bars of its histogram
@@ -57,9 +56,19 @@ def less_exact(tables: Tables, quantity: str, note: str = "", **wanted: Any) -> 
     return (found - tables.value(f"{quantity}_exact", **wanted)).noted(note)
 
 
-def p_values(tables: Tables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
-    """Several p-values as one score."""
-    return score_of_p_values(tables.values(quantity, by, **wanted))
+def temperature_distance(tables: Tables) -> Measurement:
+    """CT-T01: largest distance of a distribution function from the closed form, from p-values."""
+    n = int(tables.setting("n_index_draws", case="kernels"))
+    rows = tables.rows("delta", "temperature_p_value")
+    names = [f"largest of {len(rows)}: energy difference {delta:g}" for delta in rows["delta"]]
+    # A distribution function from draws has at most this error.
+    return largest(kstwo.isf(rows["temperature_p_value"], n), [0.5 / math.sqrt(n)] * len(rows), names)
+
+
+def swapped_weight(_: Tables) -> Measurement:
+    """CT-T03: log of w0 of algorithm 14 over the density of equation 5.21 at the target's end, difference 1."""
+    w0, density = -1.0 / math.expm1(-1.0), math.exp(-1.0) / -math.expm1(-1.0)
+    return exact(math.log(w0 / density), f"{w0:.6g} and {density:.6g}")
 
 
 def index_distance(tables: Tables, way: str) -> Measurement:
@@ -128,6 +137,23 @@ def unvisited(tables: Tables) -> Measurement:
     errors = tables.values("log_normaliser_unvisited")
     note = f"chains after {_UPDATES_UNVISITED} iterations, an end without a visit"
     return proportion_of(np.abs(errors) <= _REASONABLE_NATS, note)
+
+
+def pilots(tables: Tables) -> Measurement:
+    """CT-T19: proportion of chains confined to an end whose log Z is nearer than the 0 that they were run with."""
+    found = tables.rows("log_z_chain", "pilot_error")
+    return proportion_of(
+        found["pilot_error"].abs() < found["log_z"].abs(), "pilot chains, an end without a visit"
+    )
+
+
+def operations(tables: Tables, way: str) -> Measurement:
+    """CT-T21: operations of a draw of an index with K = 100 000 over those with K = 1000."""
+    few, many = (
+        tables.value("index_operations", "index_draw_n_counted", index_draw=way, n_counted=n)
+        for n in (1000, 100_000)
+    )
+    return exact(many / few, f"{many:g} and {few:g}")
 
 
 def unvisited_error(tables: Tables) -> Measurement:
@@ -266,12 +292,15 @@ _BARRIER = partial(_exact, "barrier_height", by="control")
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "CT-T01": {
-        "distribution": partial(p_values, quantity="temperature_p_value", by="delta"),
+        "distribution": temperature_distance,
         "mean": temperature_mean,
     },
     "CT-T03": {
-        name: _exact("weight_identity_error", by="identity", identity=name)
-        for name in ("integral", "difference", "ratio", "at zero")
+        **{
+            name: _exact("weight_identity_error", by="identity", identity=name)
+            for name in ("integral", "difference", "ratio", "at zero")
+        },
+        "as printed": swapped_weight,
     },
     "CT-T04": {"Gaussian target": _exact("evidence_identity_error")},
     **{
@@ -320,6 +349,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-T19": {
         "variance ratio": variance_of_counts,
+        "pilot chains confined to an end": pilots,
         "small errors without a visit": unvisited,
         "error without a visit": unvisited_error,
         "bias": recorded("log_normaliser", "log_normaliser_error"),
@@ -330,7 +360,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
         )
         for update in ("random_walk", "independent")
     },
-    "CT-T21": {way: partial(index_distance, way=way) for way in ("closed form", "list")},
+    "CT-T21": {
+        line: partial(measure, way=way)
+        for way in ("closed form", "list")
+        for line, measure in ((way, index_distance), (f"cost of the {way}", operations))
+    },
     "CT-T22": {
         "as printed": excess(_exact("geometric_sum"), _exact("geometric_sum_printed")),
         "corrected": excess(_exact("geometric_sum"), _exact("geometric_sum_corrected")),

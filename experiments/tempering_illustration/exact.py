@@ -68,8 +68,11 @@ class ExactPath(NamedTuple):
         """log E[w_0] and log E[w_1] under the distribution of x in the joint distribution of continuous tempering."""
         delta = self.log_base - self.log_target
         log_target, log_base = np.asarray(_log_target_weight(delta)), np.asarray(_log_base_weight(delta))
-        # The distribution of x is the base over its weight: the integral of exp(-b delta) over b is exp(-log w_0).
-        log_distribution = self.log_base - log_base - self._log_joint_normaliser()
+        # The distribution of x by quadrature of equation 5.20 over b: as the base over w_0 it would cancel the weights.
+        nodes, fractions = np.polynomial.legendre.leggauss(200)
+        b = 0.5 * (nodes[:, None] + 1.0)
+        log_joint = b * self.log_target + (1.0 - b) * self.log_base
+        log_distribution = logsumexp(log_joint, b=0.5 * fractions[:, None], axis=0) - self.log_constant()
         return self._log_integral(log_distribution + np.stack([log_base, log_target]))
 
     def _log_joint_normaliser(self) -> float:

@@ -1,5 +1,6 @@
 """Simulated tempering on a ladder of temperatures: estimators of the normaliser, crossing times, index draws."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ from auxmc.diagnostics import tempered_evidence as evidence
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
+from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.simulated_tempering import (
     INDEX_UPDATES,
     TemperingState,
@@ -23,7 +25,7 @@ from auxmc.kernels.tempering.simulated_tempering import (
     simulated_tempering,
 )
 from auxmc.models.bridge import bridge, gaussian_base
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 from experiments.tempering_illustration.model import TWO_MODES, base, joined
@@ -31,12 +33,19 @@ from experiments.tempering_illustration.settings import INDEX_SLOPE, LEAST_EXPEC
 
 # So few updates of a chain that many have not been at the target's end of the ladder yet.
 _SHORT = 5
+# Pilot chains are run without weights where log Z is one of these.
+_PILOT_LOG_Z = (-5.0, 5.0)
 _DELTAS = (-40.0, -3.0, 0.0, 3.0, 40.0)
+# Intervals of ladders on which operations of index draws are counted: so many that what does not grow is small.
+_COUNTED = (1000, 100_000)
 
 
 def run_ladder(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs the chains and measures them; returns groups `statistics` and `curves`."""
-    chains = _chains(settings, context, "simulated_tempering")
+    chains = _chains(settings, context, "simulated_tempering", settings.n_draws)
+    # As many updates as intervals.
+    pilots = _chains(settings, context, "pilot", settings.n_ladder, [-log_z for log_z in _PILOT_LOG_Z])
+    pilot_errors = _unvisited_errors(pilots.draws, settings.n_ladder)
     passages = {update: _passages(settings, context, update) for update in INDEX_UPDATES}
     p_values = _index_draws(settings, context)
     true_sum, printed, corrected = geometric_sums(0.5, 2)
@@ -45,8 +54,12 @@ def run_ladder(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
         "geometric_sum_printed": printed,
         "geometric_sum_corrected": corrected,
         "index_p_value": (("delta", "index_draw"), p_values),
+        "index_operations": (("index_draw", "n_counted"), index_operations()),
+        "pilot_error": (("log_z", "chain"), pilot_errors, {"units": "nats"}),
     }
-    checks = xr.Dataset(variables, coords={"delta": list(_DELTAS), "index_draw": ["closed form", "list"]})
+    coords = {"delta": list(_DELTAS), "index_draw": ["closed form", "list"], "n_counted": list(_COUNTED)}
+    coords |= {"log_z": list(_PILOT_LOG_Z), "chain": np.arange(settings.n_chains)}
+    checks = xr.Dataset(variables, coords=coords)
     return {"statistics": xr.merge([_estimators(settings, chains), _crossings(settings, passages), checks])}
 
 
@@ -58,7 +71,8 @@ def run_weights(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
     Functions are the position, and whether it is negative.
     """
     ladder = sigmoidal_schedule(settings.n_ladder)
-    draws = {name: array[0] for name, array in _chains(settings, context, "weights").draws.items()}
+    chains = _chains(settings, context, "weights", settings.n_draws)
+    draws = {name: array[0] for name, array in chains.draws.items()}
     exact = np.array([TWO_MODES.mean, TWO_MODES.mass_below(0.0)])
     error = np.empty((3, 2, len(draws["index"])))
     for chain, index in enumerate(draws["index"]):
@@ -90,6 +104,28 @@ def geometric_sums(ratio: float, n_intervals: int) -> tuple[float, float, float]
     return true_sum, printed, (1.0 - ratio ** (n_intervals + 1)) / (1.0 - ratio)
 
 
+def index_operations() -> list[list[int]]:
+    """Numbers that the operations of one draw of an index make, by the closed form and from the list [way, K]."""
+    one = jnp.ones(())
+    counts = []
+    for n_intervals in _COUNTED:
+        ladder = jnp.asarray(linear_schedule(n_intervals))
+        ways = (
+            lambda uniform, delta, n=n_intervals: draw_geometric_index(uniform, delta, n, INDEX_SLOPE),
+            lambda uniform, delta, b=ladder: draw_categorical_index(uniform, -b * (delta - INDEX_SLOPE)),
+        )
+        counts.append([_numbers_made(jax.make_jaxpr(way)(one, one).jaxpr) for way in ways])
+    return np.transpose(counts).tolist()
+
+
+def _numbers_made(program: Any) -> int:
+    total = 0
+    for operation in program.eqns:
+        inner = [part.jaxpr for part in operation.params.values() if hasattr(part, "jaxpr")]
+        total += sum(map(_numbers_made, inner)) if inner else sum(out.aval.size for out in operation.outvars)
+    return total
+
+
 def crossing_times(indices: NDArray[np.integer[Any]], last: int) -> tuple[int, int]:
     """Updates until the last crossing between both ends of a ladder, and crossings, from index 0 on [draw].
 
@@ -105,14 +141,19 @@ def crossing_times(indices: NDArray[np.integer[Any]], last: int) -> tuple[int, i
     return n_updates, n_crossings
 
 
-def _chains(settings: Settings, context: RunContext, name: str) -> Chains:
-    kernel = simulated_tempering(
-        joined(), sigmoidal_schedule(settings.n_ladder), settings.step_size, settings.n_steps
-    )
+def _chains(
+    settings: Settings, context: RunContext, name: str, n_draws: int, log_zetas: Sequence[float] = (0.0,)
+) -> Chains:
+    """Chains with w_k = 0 for each log zeta; the log normaliser of the target over zeta is minus log zeta."""
+
+    def build(parameters: Any) -> Kernel:
+        ladder = sigmoidal_schedule(settings.n_ladder)
+        # The name of the swept number keeps the published random numbers.
+        return simulated_tempering(joined(parameters["target"]), ladder, settings.step_size, settings.n_steps)
 
     def initial(key: Array, parameters: Any) -> TemperingState:
         start = base().draw(standard_normal(jax.random.fold_in(key, 0), (1,)))
-        return kernel.init(start, key=jax.random.fold_in(key, 1))
+        return build(parameters).init(start, key=jax.random.fold_in(key, 1))
 
     def record(state: TemperingState, info: Any) -> dict[str, Array]:
         return {
@@ -127,10 +168,10 @@ def _chains(settings: Settings, context: RunContext, name: str) -> Chains:
     return run_chains(
         context,
         (name,),
-        Sampler(lambda parameters: kernel, initial, record),
-        n_draws=settings.n_draws,
+        Sampler(build, initial, record),
+        n_draws=n_draws,
         n_chains=settings.n_chains,
-        sweep={"target": [0.0]},
+        sweep={"target": log_zetas},
         block_size=settings.block_size,
     )
 
@@ -174,19 +215,26 @@ def _estimators(settings: Settings, chains: Chains) -> xr.Dataset:
     with np.errstate(divide="ignore", invalid="ignore"):
         counts = np.where(visits.min(axis=0) > 0.0, np.log(visits[0] / visits[1]), np.nan)
     conditional = logsumexp(target, axis=1) - logsumexp(reference, axis=1)
-    short = index[:, :_SHORT]
-    unvisited = ~((short == settings.n_ladder).any(axis=1) & (short == 0).any(axis=1))
-    early = logsumexp(target[:, :_SHORT], axis=1) - logsumexp(reference[:, :_SHORT], axis=1)
+    early = _unvisited_errors({name: array[:, :_SHORT] for name, array in draws.items()}, settings.n_ladder)
     variables: dict[str, Any] = {
         "log_normaliser_counts": ("chain", counts, {"units": "nats"}),
         "log_normaliser_conditional": ("chain", conditional, {"units": "nats"}),
         "log_normaliser": ((), evidence.log_evidence(target, reference), {"units": "nats"}),
         "log_normaliser_error": ((), evidence.log_evidence_error(target, reference), {"units": "nats"}),
-        "n_unvisited": ((), unvisited.sum(), {"units": "chains"}),
-        "log_normaliser_unvisited": ("chain", np.where(unvisited, early, np.nan), {"units": "nats"}),
+        "n_unvisited": ((), np.isfinite(early).sum(), {"units": "chains"}),
+        "log_normaliser_unvisited": ("chain", early, {"units": "nats"}),
         "n_not_finite": ("chain", draws["n_not_finite"].sum(axis=1, dtype=int), {"units": "trajectories"}),
     }
     return xr.Dataset(variables, coords={"chain": np.arange(len(index))})
+
+
+def _unvisited_errors(draws: NamedArrays, last: int) -> FloatArray:
+    """Errors of log Z by chains that have not been at both ends [..., chain], whose draws these are; NaN for others."""
+    index = draws["index"]
+    ends = [logsumexp(draws[f"log_{name}_weight"], axis=-1) for name in ("target", "base")]
+    both = (index == last).any(axis=-1) & (index == 0).any(axis=-1)
+    # Weights have zeta back, so that all are of the target itself, with log Z = 0.
+    return np.where(both, np.nan, ends[0] - ends[1])
 
 
 def _crossings(settings: Settings, passages: dict[str, Chains]) -> xr.Dataset:

@@ -84,6 +84,14 @@ def test_chains_record_what_the_figures_need():
 
 
 @pytest.mark.slow
+def test_chains_start_where_the_notebook_starts_them():
+    tiny = ("n_warm_up=0", "initial_step=1e-6", "max_doublings=1")  # the first state is nearly the start
+    result = run_tiny("nuts", "start=notebook", *tiny)
+    np.testing.assert_allclose(result["posterior"]["effects"][:, 0, [0, 2, 4]], np.log(2.5), atol=1e-3)
+    np.testing.assert_allclose(result["sample_stats"]["inverse_temperature"][:, 0], 0.5, atol=1e-3)
+
+
+@pytest.mark.slow
 def test_another_optimiser_gives_another_base():
     # optax itself mixes types, which the tests' stricter rules of JAX reject.
     with jax.numpy_dtype_promotion("standard"):
@@ -124,8 +132,8 @@ def test_chains_that_end_far_from_the_evidence_have_not_converged():
         "iteration": iterations + 1.0,
         "running_by_chain": np.tile([-4.0, -9.0, -7.0], 20),
     }
-    point = pd.DataFrame({"case": ["nuts"], "exact_log_evidence": [-10.0]})
-    tables = Tables({"chain_iteration": pd.DataFrame({"case": "nuts", **rows}), "point": point})
+    point = pd.DataFrame({"case": ["nuts_as_drawn"], "exact_log_evidence": [-10.0]})
+    tables = Tables({"chain_iteration": pd.DataFrame({"case": "nuts_as_drawn", **rows}), "point": point})
     assert STUDY.measures()["CT-D07"]["iterations until near"](tables).value == np.inf
     with pytest.raises(MissingData, match="does not stay near"):
         STUDY.measures()["CT-D07"]["seconds until near"](tables)

@@ -8,7 +8,7 @@ from scipy import integrate, stats
 from experiments.tempering_illustration import exact
 from experiments.tempering_illustration.exact import ExactPath
 from experiments.tempering_illustration.kernel_checks import trajectory_errors, truncated_exponential
-from experiments.tempering_illustration.ladder import crossing_times, geometric_sums
+from experiments.tempering_illustration.ladder import crossing_times, geometric_sums, index_operations
 from experiments.tempering_illustration.model import NARROW_AND_BROAD, TWO_MODES
 
 
@@ -22,6 +22,12 @@ def test_the_printed_sum_is_right_only_in_the_limit_of_small_ratios():
     assert geometric_sums(0.5, 2) == (1.75, 1.5, 1.75)
     assert geometric_sums(1e-9, 1)[0] == pytest.approx(geometric_sums(1e-9, 1)[1])
     assert geometric_sums(1.5, 7)[0] == pytest.approx(geometric_sums(1.5, 7)[2])
+
+
+def test_the_closed_form_of_an_index_has_the_same_cost_on_any_ladder():
+    closed, listed = index_operations()
+    assert closed[0] == closed[1] < listed[0]
+    assert listed[1] / listed[0] == pytest.approx(100.0, rel=0.1)
 
 
 def test_modes_and_barriers():
@@ -41,6 +47,13 @@ def test_identities_hold_to_rounding():
     found = exact.path_statistics()
     assert float(found["slope_error"].max()) < 0.01
     assert float(found["end_error"]) < 1e-10
+
+
+def test_a_wrong_weight_shows_in_the_mean_weights(monkeypatch):
+    for name in ("_log_base_weight", "_log_target_weight"):
+        right = getattr(exact, name)
+        monkeypatch.setattr(exact, name, lambda delta, right=right: right(delta) + 0.1 * np.tanh(delta))
+    assert exact._gaussian_evidence_error() > 0.01
 
 
 def test_the_distribution_of_the_temperature_is_that_of_its_density():
