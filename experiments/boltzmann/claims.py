@@ -15,7 +15,6 @@ from auxmc_pipeline.measuring import (
     exact,
     largest_of,
     mean,
-    mean_proportion,
     proportion,
 )
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
@@ -133,7 +132,8 @@ def stuck_chains(tables: Tables) -> Measurement:
     check_all_systems(len(proportions))
     n_chains = tables.setting("n_chains", case=rows["case"].tolist())
     note = f"by system {proportions.min():.2f} to {proportions.max():.2f}"
-    return mean_proportion(proportions, n_chains, note)
+    # The systems are the document's, so that chains alone are drawn.
+    return proportion(float(proportions.mean()), n_chains * len(proportions), note)
 
 
 def error_kept(tables: Tables) -> Measurement:
