@@ -243,11 +243,16 @@ def annealed_compared(tables: Tables, error: str, method: str) -> Measurement:
 
 def from_drawn(found: Measurement, series: str, x: float) -> Measurement:
     """Log of an error over the height of a curve of figure 5.2 at x."""
+    return Measurement(math.log(found.value / _drawn(series, x)[0]), found.error / found.value)
+
+
+def _drawn(series: str, x: float) -> tuple[float, float]:
+    """Height of a curve of figure 5.2 at x, and half the width of its bar."""
     there = published_series("boltzmann", "5.2", series)
     index = int(np.argmin(np.abs(there.x - x)))
+    low, height, high = there.low[index], there.y[index], there.high[index]
     # Where the curve's own height is missing, it is the middle of its bar.
-    height = there.y[index] if there.y[index] > 0.0 else math.sqrt(there.low[index] * there.high[index])
-    return Measurement(math.log(found.value / height), found.error / found.value)
+    return float(height if height > 0.0 else math.sqrt(low * high)), float(high - low) / 2.0
 
 
 def mean_log_ratio(groups: Sequence[Sequence[Measurement]]) -> Measurement:
@@ -309,7 +314,7 @@ def pooling_distance(tables: Tables, pooling: str) -> Measurement:
 
 
 def band_ratio(tables: Tables) -> Measurement:
-    """CT-B22: half width of the published bars and filled regions in our standard errors.
+    """CT-B22: half width of the published bars and filled regions in our standard errors, both over the height.
 
     Those of a method, or of AIS with a number of temperatures, come from the same runs: their median is one value.
     """
@@ -329,11 +334,14 @@ def band_ratio(tables: Tables) -> Measurement:
 
 
 def _half_widths(found: Averages, series: str, places: Iterable[tuple[int, int]]) -> list[float]:
-    """Half widths of what figure 5.2 draws in our standard errors, at places (x, index of our point)."""
+    """Half widths of what figure 5.2 draws in our standard errors, at places (x, index of our point).
+
+    Both are relative to their heights: a ratio of heights says nothing of the width of a bar.
+    """
     check_all_systems(found.systems.size)
-    there = published_series("boltzmann", "5.2", series)
-    widths = 0.5 * (there.high - there.low)
-    return [float(widths[np.argmin(np.abs(there.x - x))] / found.drawn_error[index]) for x, index in places]
+    relative = found.drawn_error / found.mean
+    drawn = [(*_drawn(series, x), index) for x, index in places]
+    return [width / height / float(relative[index]) for height, width, index in drawn]
 
 
 def _drawn_curves(tables: Tables) -> dict[str, tuple[str, Averages]]:
