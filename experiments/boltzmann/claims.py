@@ -399,7 +399,9 @@ def narrowing(tables: Tables, method: str, error: str) -> Measurement:
     if errors.shape[1] < 2:
         raise MissingData("two numbers of temperatures: not run at this preset")
     fewest, most = errors.columns[[0, -1]]
-    note = f"K = {most:.0f} over K = {fewest:.0f}; {len(errors)} systems"
+    steps = np.exp(np.diff(np.log(errors.to_numpy()), axis=1).mean(axis=0))
+    by_step = ", ".join(f"{step:.2f}" for step in steps)
+    note = f"K = {most:.0f} over K = {fewest:.0f}, step by step {by_step}; {len(errors)} systems"
     return mean(np.log(errors[most] / errors[fewest]), note).exp()
 
 
