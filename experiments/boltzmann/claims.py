@@ -15,7 +15,6 @@ from auxmc_pipeline.measuring import (
     exact,
     largest_of,
     mean,
-    mean_proportion,
     proportion,
 )
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
@@ -133,7 +132,8 @@ def stuck_chains(tables: Tables) -> Measurement:
     check_all_systems(len(proportions))
     n_chains = tables.setting("n_chains", case=rows["case"].tolist())
     note = f"by system {proportions.min():.2f} to {proportions.max():.2f}"
-    return mean_proportion(proportions, n_chains, note)
+    # The systems are the document's, so that chains alone are drawn.
+    return proportion(float(proportions.mean()), n_chains * len(proportions), note)
 
 
 def error_kept(tables: Tables) -> Measurement:
@@ -198,26 +198,44 @@ def at_equal_times(
 
 
 def over_annealed(
-    annealed: str, pooling: str, temperatures: Collection[int], methods: Sequence[str], tables: Tables
+    annealed: str,
+    pooling: str,
+    temperatures: Collection[int],
+    methods: Sequence[str],
+    tables: Tables,
+    *,
+    largest: bool = False,
 ) -> Measurement:
-    """CT-B14, CT-B24: largest ratio of an error to that of AIS, geometric means over its numbers of temperatures."""
+    """CT-B12 to CT-B14, CT-B24: largest ratio of an error to that of AIS at equal run times.
+
+    Over its numbers of temperatures it is the largest, or the geometric mean. Chains that end earlier are taken at
+    their end: the ratio is at most this, and where it is not below 1 its error is NaN, unknown: it cannot fail.
+    """
     cost = partial(cost_per_repeat, tables, quantity="gradients_per_repeat")
     group = _GROUP if pooling == "single" else 1  # A chain takes the time of its group
-    seconds = [
-        group * _ANNEALED_SECONDS[k] * cost(annealed, n_temperatures=k) / cost("h_ais", n_temperatures=k)
+    seconds = {
+        k: group * _ANNEALED_SECONDS[k] * cost(annealed, n_temperatures=k) / cost("h_ais", n_temperatures=k)
         for k in temperatures
-    ]
+    }
+    parts = [[k] for k in temperatures] if largest else [list(temperatures)]
     ratios = {}
-    for method, (error, label) in itertools.product(methods, ERROR_LABELS.items()):
+    for method, (error, label), of in itertools.product(methods, ERROR_LABELS.items(), parts):
         points = annealed_errors(tables, annealed, error)
         running = running_errors(tables, method, error, pooling)
-        above = [running.measured(running.at_samples(1.0 + each / _SECONDS[method])) for each in seconds]
-        below = [points.measured(points.at_temperatures(k)) for k in temperatures]
+        running.at_samples(_SAMPLES[method][-1])  # No shorter chains than those of the figure
+        samples, end = [1.0 + seconds[k] / _SECONDS[method] for k in of], float(running.points[-1])
+        above = [running.measured(running.at_samples(min(n, end))) for n in samples]
+        below = [points.measured(points.at_temperatures(k)) for k in of]
         logs = [math.log(a.value / b.value) for a, b in zip(above, below, strict=True)]
         # The chains are the same at each number of temperatures, annealed runs are not.
         spread = math.hypot(sum(a.error / a.value for a in above), *(b.error / b.value for b in below))
-        name = f"largest of {3 * len(methods)}: {METHOD_LABELS[method]}, {label}"
-        ratios[name] = Measurement(float(np.mean(logs)), spread / len(logs)).exp()
+        ratio = Measurement(float(np.mean(logs)), spread / len(logs)).exp()
+        name = f"largest of {3 * len(methods) * len(parts)}: {METHOD_LABELS[method]}, {label}"
+        name += f", K = {of[0]}" * largest
+        if end < 0.9 * max(samples):  # Farther than `at_samples` takes as equal
+            name += "; chains end earlier: the ratio is at most this"
+            ratio = ratio._replace(error=ratio.error if ratio.value < 1.0 else math.nan)
+        ratios[name] = ratio
     return largest_of(ratios)
 
 
@@ -243,11 +261,16 @@ def annealed_compared(tables: Tables, error: str, method: str) -> Measurement:
 
 def from_drawn(found: Measurement, series: str, x: float) -> Measurement:
     """Log of an error over the height of a curve of figure 5.2 at x."""
+    return Measurement(math.log(found.value / _drawn(series, x)[0]), found.error / found.value)
+
+
+def _drawn(series: str, x: float) -> tuple[float, float]:
+    """Height of a curve of figure 5.2 at x, and half the width of its bar."""
     there = published_series("boltzmann", "5.2", series)
     index = int(np.argmin(np.abs(there.x - x)))
+    low, height, high = there.low[index], there.y[index], there.high[index]
     # Where the curve's own height is missing, it is the middle of its bar.
-    height = there.y[index] if there.y[index] > 0.0 else math.sqrt(there.low[index] * there.high[index])
-    return Measurement(math.log(found.value / height), found.error / found.value)
+    return float(height if height > 0.0 else math.sqrt(low * high)), float(high - low) / 2.0
 
 
 def mean_log_ratio(groups: Sequence[Sequence[Measurement]]) -> Measurement:
@@ -309,7 +332,7 @@ def pooling_distance(tables: Tables, pooling: str) -> Measurement:
 
 
 def band_ratio(tables: Tables) -> Measurement:
-    """CT-B22: half width of the published bars and filled regions in our standard errors.
+    """CT-B22: half width of the published bars and filled regions in our standard errors, both over the height.
 
     Those of a method, or of AIS with a number of temperatures, come from the same runs: their median is one value.
     """
@@ -329,11 +352,14 @@ def band_ratio(tables: Tables) -> Measurement:
 
 
 def _half_widths(found: Averages, series: str, places: Iterable[tuple[int, int]]) -> list[float]:
-    """Half widths of what figure 5.2 draws in our standard errors, at places (x, index of our point)."""
+    """Half widths of what figure 5.2 draws in our standard errors, at places (x, index of our point).
+
+    Both are relative to their heights: a ratio of heights says nothing of the width of a bar.
+    """
     check_all_systems(found.systems.size)
-    there = published_series("boltzmann", "5.2", series)
-    widths = 0.5 * (there.high - there.low)
-    return [float(widths[np.argmin(np.abs(there.x - x))] / found.drawn_error[index]) for x, index in places]
+    relative = found.drawn_error / found.mean
+    drawn = [(*_drawn(series, x), index) for x, index in places]
+    return [width / height / float(relative[index]) for height, width, index in drawn]
 
 
 def _drawn_curves(tables: Tables) -> dict[str, tuple[str, Averages]]:
@@ -391,7 +417,9 @@ def narrowing(tables: Tables, method: str, error: str) -> Measurement:
     if errors.shape[1] < 2:
         raise MissingData("two numbers of temperatures: not run at this preset")
     fewest, most = errors.columns[[0, -1]]
-    note = f"K = {most:.0f} over K = {fewest:.0f}; {len(errors)} systems"
+    steps = np.exp(np.diff(np.log(errors.to_numpy()), axis=1).mean(axis=0))
+    by_step = ", ".join(f"{step:.2f}" for step in steps)
+    note = f"K = {most:.0f} over K = {fewest:.0f}, step by step {by_step}; {len(errors)} systems"
     return mean(np.log(errors[most] / errors[fewest]), note).exp()
 
 
@@ -487,8 +515,17 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B11": {"valley between clusters": valley},
     **{
         claim: {
-            f"whole run{name}": partial(over_method, method, "st", ERROR_LABELS, pooling, largest=True)
-            for name, pooling in _POOLINGS.items()
+            **{
+                f"whole run{name}": partial(over_method, method, "st", ERROR_LABELS, pooling, largest=True)
+                for name, pooling in _POOLINGS.items()
+            },
+            **{
+                name: partial(over_annealed, "h_ais", pooling, temperatures, (method,), largest=True)
+                for name, pooling, temperatures in (
+                    ("over AIS", "single", (1000,)),
+                    ("over AIS, nested", "nested", _ANNEALED_SECONDS),
+                )
+            },
         }
         for claim, method in (("CT-B12", "gibbs_ct"), ("CT-B13", "ct_hmc"))
     },
@@ -500,9 +537,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
                 ("AIS as drawn, groups of ten", "h_ais", "disjoint", _ANNEALED_SECONDS),
                 # With more temperatures it takes more time than chains have.
                 ("AIS, 20 steps, groups of ten", "ais_20", "disjoint", (1000,)),
+                ("AIS, 20 steps, single", "ais_20", "single", (1000,)),
                 ("AIS as drawn, single", "h_ais", "single", (1000,)),
             )
-            if pooling != "single" or claim == "CT-B14"
         }
         for claim, methods in (("CT-B14", CURVE_METHODS), ("CT-B24", ("gibbs_ct", "ct_hmc")))
     },
