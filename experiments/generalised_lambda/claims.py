@@ -46,7 +46,7 @@ FALLING = {  # Methods of figure `fig_riemannian`, with the columns of their row
     "Riemannian HMC": {"case": "riemannian"},
     "constrained HMC": {"case": "constrained_hmc", "prior": "strong"},
 }
-# IM-GL-04, 05: chains of a published histogram or factor, and how many sets of as many are drawn.
+# IM-GL-04, 05, 15: chains of a published histogram, factor or rate, and how many sets of as many are drawn.
 _PUBLISHED_CHAINS, _N_SETS = 5, 1000
 
 # Acceptance rates that the document aims at, section 4.10.1, and what a very low one is below (IM-GL-16).
@@ -349,6 +349,18 @@ def mean_acceptance(tables: Tables, case: str, which: str = "moved") -> Measurem
     return mean(rates[moved(tables, case)] if which == "moved" else rates, listed_by_chain(rates))
 
 
+def sets_as_aimed(tables: Tables) -> Measurement:
+    """IM-GL-15: proportion of sets of five chains of constrained HMC, of all, whose mean rate is as aimed at."""
+    rates = by_chain(tables, first_run(tables, "constrained_hmc_more", "constrained_hmc"), "acceptance")
+
+    def are_in_range(sets: IntegerArray) -> BooleanArray:
+        means = rates[sets].mean(axis=1)
+        return (means >= _AIMED_AT[0]) & (means <= _AIMED_AT[1])
+
+    note = f"sets of {_PUBLISHED_CHAINS} of {rates.size} chains"
+    return proportion_of_sets_where(are_in_range, rates.size, _PUBLISHED_CHAINS, note)
+
+
 def acceptance_from_posterior(tables: Tables, n_bisections: int = 16) -> Measurement:
     """IM-GL-14: of modified ABC chains that begin at draws from the posterior."""
     rates = tables.values("acceptance", case="bisections", n_bisections=n_bisections)
@@ -552,6 +564,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "acceptance rate from posterior draws": acceptance_from_posterior,
     },
     "IM-GL-15": {
+        "sets of five chains": sets_as_aimed,
         "acceptance rate": partial(mean_acceptance, case="constrained_hmc"),
         "acceptance rate, all chains": partial(mean_acceptance, case="constrained_hmc", which="all"),
     },
