@@ -16,10 +16,10 @@ from auxmc.interface.methods import LogDensity
 from auxmc.kernels.base import select
 from auxmc.numerics.programs import at_points
 
-# Numbers of components; fewer are padded, so that few programs are compiled.
-_SIZES = (1, 16, 64)
-# Dimension above which one component is not padded, and there are at most 16: each costs as much as a product with a
-# matrix.
+# Components in few dimensions and in many: mixtures are padded, so that one program serves all. It takes components a
+# block at a time, and leaves out blocks of padding.
+_MOST, _MOST_IN_MANY_DIMENSIONS = 64, 16
+_BLOCK, _BLOCK_IN_MANY_DIMENSIONS = 8, 1
 _FEW_DIMENSIONS = 10
 _DEGREES = (2.0, 3.0, 4.0, 6.0, 10.0, 20.0, 50.0, 200.0, 1e6)
 _NORMAL = 1e6
@@ -66,13 +66,13 @@ class Mixture(NamedTuple):
         constant = lgamma(0.5 * (nu + dim)) - lgamma(0.5 * nu) - 0.5 * dim * jnp.log(nu * math.pi)
         # Log weights and log densities at the means [component].
         constants = self.log_weights + constant + volumes
-
-        def log_density(y: Array) -> Array:
-            scaled = jnp.einsum("kij,kj->ki", self.inverse_roots, y[None] - self.means)
-            squares = jnp.sum(scaled**2, axis=-1)
-            return jax.nn.logsumexp(constants - 0.5 * (nu + y.shape[-1]) * jnp.log1p(squares / nu))
-
-        return log_density
+        size = _BLOCK if dim <= _FEW_DIMENSIONS else _BLOCK_IN_MANY_DIMENSIONS
+        blocks = jax.tree.map(
+            lambda array: jnp.reshape(array, (-1, size, *array.shape[1:])),
+            (constants, self.means, self.inverse_roots, nu),
+        )
+        n_blocks = -(-jnp.sum(self.log_weights > -jnp.inf) // size)
+        return lambda y: _log_density_of(y, n_blocks, blocks)
 
     def draws(self, random: np.random.Generator, n: int) -> np.ndarray:
         """Independent draws of y [n, dim]."""
@@ -86,19 +86,54 @@ class Mixture(NamedTuple):
         return normal
 
 
+@jax.custom_jvp
+def _log_density_of(y: Array, n_blocks: Array, blocks: Any) -> Array:
+    """Log density at y [dim] of the first blocks of components."""
+    return _with_slope(y, n_blocks, blocks)[0]
+
+
+@_log_density_of.defjvp
+def _derivative(primals: Any, tangents: Any) -> tuple[Array, Array]:
+    # By y alone. A loop of unknown length has no reverse mode: the gradient comes with the value.
+    value, slope = _with_slope(*primals)
+    return value, slope @ tangents[0]
+
+
+def _with_slope(y: Array, n_blocks: Array, blocks: Any) -> tuple[Array, Array]:
+    """Log density at y [dim], and its gradient."""
+    dim = y.shape[-1]
+
+    def add(i: Array, sums: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        top, total, slope = sums
+        constants, means, inverse_roots, nu = jax.tree.map(lambda array: jnp.asarray(array)[i], blocks)
+        scaled = jnp.einsum("kij,kj->ki", inverse_roots, y[None] - means)
+        squares = jnp.sum(scaled**2, axis=-1)
+        logs = constants - 0.5 * (nu + dim) * jnp.log1p(squares / nu)
+        slopes = -((nu + dim) / (nu + squares))[:, None] * jnp.einsum("kij,ki->kj", inverse_roots, scaled)
+        highest = jnp.maximum(top, jnp.max(logs))
+        # Far away all are zero, minus infinity in the log.
+        level = jnp.where(highest > -jnp.inf, highest, 0.0)
+        before, parts = jnp.exp(top - level), jnp.exp(logs - level)
+        return highest, before * total + jnp.sum(parts), before * slope + parts @ slopes
+
+    top, total, slope = jax.lax.fori_loop(
+        0, n_blocks, add, (jnp.asarray(-jnp.inf), jnp.zeros(()), jnp.zeros_like(y))
+    )
+    return jnp.log(total) + jnp.where(total > 0.0, top, 0.0), slope / jnp.where(total > 0.0, total, 1.0)
+
+
 def gaussian_mixture(mean: np.ndarray, root: np.ndarray) -> Mixture:
     """One normal component with a mean [dim] and a lower Cholesky factor [dim, dim]."""
     dim = len(mean)
-    size = _size(1, dim)
+    size = _most(dim)
     log_weights = np.where(np.arange(size) == 0, 0.0, -np.inf)
     ones = np.tile(np.eye(dim), (size, 1, 1))
     return Mixture(mean, root, log_weights, np.zeros((size, dim)), ones, ones, np.full(size, _NORMAL))
 
 
-def _size(n: int, dim: int) -> int:
-    """Number of components, with padding, of a mixture of n."""
-    sizes = _SIZES[1:] if dim <= _FEW_DIMENSIONS else _SIZES
-    return next(size for size in sizes if size >= n)
+def _most(dim: int) -> int:
+    """Number of components, with padding."""
+    return _MOST if dim <= _FEW_DIMENSIONS else _MOST_IN_MANY_DIMENSIONS
 
 
 def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray, like: Mixture) -> Mixture:
@@ -115,7 +150,7 @@ def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray,
     inflation = (1.0 + 0.25 / math.sqrt(dim)) ** 2
     prior = 2.0 * (dim + 1)
     inner = np.linalg.cholesky(pooled)
-    size = _size(len(counts), dim)
+    size = _most(dim)
     weights, means = np.zeros(size), np.zeros((size, dim))
     degrees, roots = np.full(size, _NORMAL), np.tile(np.eye(dim), (size, 1, 1))
     measured = np.bincount(labels, np.exp(log_weights - logsumexp(log_weights)))
@@ -140,8 +175,7 @@ def regions(points: np.ndarray, target: LogDensity, like: Mixture) -> tuple[np.n
     """
     tops, heights = at_points(_climber(target), points, like.centre, like.root)
     labels, n_regions = np.full(len(points), -1), 0
-    most = _SIZES[-1 if points.shape[1] <= _FEW_DIMENSIONS else -2]
-    while (labels < 0).any() and n_regions < most - 1:
+    while (labels < 0).any() and n_regions < _most(points.shape[1]) - 1:
         rest = np.flatnonzero(labels < 0)
         top = np.full(len(rest), rest[np.argmax(heights[rest])])
         joined = _has_no_dip(tops, heights, rest, top, target)
