@@ -72,11 +72,9 @@ def test_a_rise_is_no_change_and_a_chunk_without_probability_is_one():
     assert [(point.chunk, point.kind) for point in found] == [(2, "jump")]
 
 
-def test_scores_come_from_the_running_record_and_their_numbers_must_agree():
+def test_scores_come_from_the_running_record():
     scores, counts = chunk_scores([-10.0, -40.0, -45.0], [5, 15, 20])
     assert counts.tolist() == [5, 10, 5]
     assert scores.tolist() == [-2.0, -3.0, -1.0]
     later = chunk_scores([-40.0, -45.0], [15, 20], -10.0, 5)
     assert later.per_row.tolist() == [-3.0, -1.0]
-    with pytest.raises(ValueError, match="a score and a number a chunk"):
-        change_points([1.0, 2.0], [3])

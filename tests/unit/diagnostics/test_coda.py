@@ -92,23 +92,6 @@ def test_chains_that_never_move_have_infinite_scale_reduction():
     assert np.isnan(potential_scale_reduction(np.full((3, 100), 0.1)).point)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: effective_sample_size([1.0]), "at least 2 draws"),
-        (lambda: effective_sample_size([[1.0, 2.0], [1.0, np.nan]]), "chain 1, draw 1"),
-        (lambda: potential_scale_reduction(np.zeros((1, 100))), "at least 2 chains"),
-        *[
-            (lambda ends=ends: potential_scale_reduction_path(four_chains(), ends), "ends must")
-            for ends in ([], [1, 5], [5, 5], [5, 501], [2.5])
-        ],
-    ],
-)
-def test_unusable_arguments_are_rejected(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 def test_plot_ends_are_those_of_the_published_figure_and_increase_to_the_last_draw():
     assert gelman_plot_ends(10000).tolist() == [*range(51, 9803, 199), 10000]
     for n_draws in (2, 50, 51, 59, 60, 61, 300, 1234, 50000):
