@@ -20,15 +20,8 @@ from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
 from auxmc.models.abc_kernels import log_abc_kernel
 from auxmc.models.conditioned import condition_generator
+from tests.statistical import levels
 from tests.statistical.kernels.latent import latent_estimator
-from tests.statistical.levels import (
-    assert_standard_mean,
-    assert_uniform,
-    draw_many,
-    expecting_failure,
-    legendre,
-    rng_for,
-)
 from tests.unit.kernels.toys import log_normal
 
 pytestmark = pytest.mark.slow
@@ -140,11 +133,11 @@ def check_ranks(inference, name):
         truth, draws = inference(key)
         return jnp.sum(draws < truth[None], axis=0)
 
-    found = draw_many(one, f"calibration/{name}", N_SETS, batch_size=1000)
-    fresh = rng_for(f"calibration/{name}/fresh").uniform(size=found.shape)
+    found = levels.draw_many(one, f"calibration/{name}", N_SETS, batch_size=1000)
+    fresh = levels.rng_for(f"calibration/{name}/fresh").uniform(size=found.shape)
     for i, column in enumerate(((found + fresh) / (N_DRAWS + 1)).T):
-        assert_uniform(column, detects=0.05, label=f"{name}, function {i}")
-        assert_standard_mean(legendre(column, 2), detects=0.09, label=f"{name}, Legendre {i}")
+        levels.assert_uniform(column, detects=0.05, label=f"{name}, function {i}")
+        levels.assert_standard_mean(levels.legendre(column, 2), detects=0.09, label=f"{name}, Legendre {i}")
 
 
 @pytest.mark.parametrize("name", INFERENCES)
@@ -154,5 +147,5 @@ def test_truths_are_calibrated(name):
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_models_are_found(name):
-    with expecting_failure("exceeds"):
+    with levels.expecting_failure("exceeds"):
         check_ranks(WRONG[name], name)

@@ -4,20 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from auxmc.diagnostics import finite_chains
 from auxmc.diagnostics.checks import finite_series
 from auxmc.diagnostics.distributions import (
     bin_probabilities,
     histogram_roughness,
     sample_frequencies,
     total_variation,
-)
-from auxmc.diagnostics.finite_chains import (
-    detailed_balance_residual,
-    invariance_residual,
-    second_eigenvalue,
-    stationary_distribution,
-    transition_matrix,
-    uniform_cells,
 )
 from auxmc.diagnostics.runs import longest_constant_run, longest_rejection_run, n_distinct_states
 
@@ -68,22 +61,22 @@ def test_a_metropolis_matrix_is_invariant_and_reversible():
     matrix = np.minimum(1.0, distribution[None, :] / distribution[:, None]) / 4
     np.fill_diagonal(matrix, 0.0)
     matrix += np.diag(1.0 - matrix.sum(axis=1))
-    assert invariance_residual(matrix, distribution) < 1e-15
-    assert detailed_balance_residual(matrix, distribution) < 1e-15
-    assert invariance_residual(matrix, distribution[::-1]) > 0.01
-    np.testing.assert_allclose(stationary_distribution(matrix), distribution, atol=1e-14)
+    assert finite_chains.invariance_residual(matrix, distribution) < 1e-15
+    assert finite_chains.detailed_balance_residual(matrix, distribution) < 1e-15
+    assert finite_chains.invariance_residual(matrix, distribution[::-1]) > 0.01
+    np.testing.assert_allclose(finite_chains.stationary_distribution(matrix), distribution, atol=1e-14)
 
 
 def test_a_rotation_is_invariant_but_not_reversible():
     matrix = np.roll(np.eye(3), 1, axis=1)
     distribution = np.full(3, 1.0 / 3.0)
-    assert invariance_residual(matrix, distribution) == 0.0
-    assert detailed_balance_residual(matrix, distribution) == pytest.approx(1.0 / 3.0)
-    assert second_eigenvalue(matrix) == pytest.approx(1.0)
+    assert finite_chains.invariance_residual(matrix, distribution) == 0.0
+    assert finite_chains.detailed_balance_residual(matrix, distribution) == pytest.approx(1.0 / 3.0)
+    assert finite_chains.second_eigenvalue(matrix) == pytest.approx(1.0)
 
 
 def test_boxes_of_uniform_numbers_integrate_comparisons_exactly():
-    points, volumes = uniform_cells([[0.2, 0.7, 0.7], [0.5], []])
+    points, volumes = finite_chains.uniform_cells([[0.2, 0.7, 0.7], [0.5], []])
     assert points.shape == (6, 3)
     assert volumes.sum() == pytest.approx(1.0, abs=1e-15)
     below = (points[:, 0] < 0.7) & (points[:, 1] >= 0.5)
@@ -92,7 +85,7 @@ def test_boxes_of_uniform_numbers_integrate_comparisons_exactly():
 
 
 def test_maps_of_states_give_their_matrix():
-    matrix = transition_matrix([[0, 0], [1, 1], [1, 0]], [0.2, 0.3, 0.5])
+    matrix = finite_chains.transition_matrix([[0, 0], [1, 1], [1, 0]], [0.2, 0.3, 0.5])
     np.testing.assert_allclose(matrix, [[0.2, 0.8], [0.7, 0.3]])
 
 

@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from auxmc.diagnostics.finite_chains import (
-    detailed_balance_residual,
-    invariance_residual,
-    transition_matrix,
-    uniform_cells,
-)
+from auxmc.diagnostics import finite_chains
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import batch_adaptation
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
@@ -201,16 +196,16 @@ def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant():
     kernel = build([0.7])
     distribution = boltzmann_distribution(0.7)
     thresholds = np.minimum(1.0, distribution[None, :] / distribution[:, None]).ravel()
-    points, volumes = uniform_cells([thresholds])
+    points, volumes = finite_chains.uniform_cells([thresholds])
 
     def move(unit, uniform, spins):
         return kernel.apply(MoveNoise(unit, jnp.log(uniform)), kernel.init(spins))[0].position
 
     many = jax.jit(jax.vmap(jax.vmap(jax.vmap(move, (None, None, 0)), (None, 0, None)), (0, None, None)))
     moved = many(jnp.arange(3), jnp.asarray(points[:, 0]), jnp.asarray(STATES))
-    matrix = transition_matrix(state_numbers(moved).reshape(-1, 8), np.tile(volumes, 3) / 3.0)
-    assert invariance_residual(matrix, distribution) < 1e-14
-    assert detailed_balance_residual(matrix, distribution) < 1e-14
+    matrix = finite_chains.transition_matrix(state_numbers(moved).reshape(-1, 8), np.tile(volumes, 3) / 3.0)
+    assert finite_chains.invariance_residual(matrix, distribution) < 1e-14
+    assert finite_chains.detailed_balance_residual(matrix, distribution) < 1e-14
 
 
 # --- Gibbs ---------------------------------------------------------------------------------------------
@@ -227,7 +222,7 @@ def step_matrix(update, order, shared=True):
     """Exact matrix of a step with a given order, by running it in all boxes of its uniform numbers."""
     thresholds = 1.0 / (1.0 + np.exp(-2.0 * (STATES @ WEIGHTS + BIASES)))
     columns = [thresholds[:, i] for i in order] if shared else list(thresholds.T)
-    points, volumes = uniform_cells(columns)
+    points, volumes = finite_chains.uniform_cells(columns)
     uniforms = np.repeat(points[:, :, None], 3, axis=2) if shared else points[:, None, :]
     kernel = gibbs(update, systematic_scan(order))
 
@@ -236,7 +231,7 @@ def step_matrix(update, order, shared=True):
 
     many = jax.jit(jax.vmap(jax.vmap(move, (None, 0)), (0, None)))
     moved = many(jnp.asarray(uniforms), jnp.asarray(STATES))
-    return transition_matrix(state_numbers(moved), volumes)
+    return finite_chains.transition_matrix(state_numbers(moved), volumes)
 
 
 def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is():
@@ -248,16 +243,16 @@ def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is():
     np.testing.assert_allclose(palindrome, in_order((0, 1, 2, 1, 0)), atol=1e-14)
     permuted = np.mean([in_order(order) for order in permutations(range(3))], axis=0)
     for matrix in (systematic, np.mean(singles, axis=0), permuted, palindrome):
-        assert invariance_residual(matrix, DISTRIBUTION) < 1e-14
+        assert finite_chains.invariance_residual(matrix, DISTRIBUTION) < 1e-14
     for matrix in (np.mean(singles, axis=0), permuted, palindrome):
-        assert detailed_balance_residual(matrix, DISTRIBUTION) < 1e-14
-    assert detailed_balance_residual(systematic, DISTRIBUTION) > 1e-3
+        assert finite_chains.detailed_balance_residual(matrix, DISTRIBUTION) < 1e-14
+    assert finite_chains.detailed_balance_residual(systematic, DISTRIBUTION) > 1e-3
 
 
 def test_spins_redrawn_together_must_be_independent_given_the_others():
     """Units 0 and 2 without a coupling may be a block; all three at once may not."""
     together = step_matrix(spin_blocks(log_odds, 3, blocks=[(0, 1, 2)]), (0,), shared=False)
-    assert invariance_residual(together, DISTRIBUTION) > 1e-3
+    assert finite_chains.invariance_residual(together, DISTRIBUTION) > 1e-3
 
 
 def test_the_numbers_of_other_units_do_not_matter():
