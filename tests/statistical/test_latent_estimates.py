@@ -132,8 +132,7 @@ def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones(shape):
 
 
 def test_prior_draws_have_the_quantiles_of_the_prior():
-    model = gp_probit_model(np.zeros((1, 3)), [1])
-    draws = levels.draw_many(model.sample_prior, "process/prior", 20_000)
+    draws = levels.draw_many(gp_probit_model(np.zeros((1, 3)), [1]).sample_prior, "process/prior", 20_000)
     scale = stats.loggamma(1.1, loc=np.log(10.0)).cdf(draws[:, 0])
     lengths = stats.loggamma(1.0, loc=0.5 * np.log(3.0)).cdf(draws[:, 1:])
     uniforms = np.column_stack([scale, lengths])

@@ -253,8 +253,7 @@ def check_population(starts, ends, floor):
     across = np.concatenate([(part[:, 0] * part[:, 1]).reshape(-1, 2) for part in halves], axis=1)
     levels.assert_independent(uniforms, "coordinates", detects=0.04, detects_mean=0.07, n_pair=3)
     levels.assert_standard_mean(across, detects=0.08, label="two halves")
-    moved = np.any(starts != ends, axis=2).ravel()
-    levels.assert_at_least(moved, floor, detects=0.04, label="movement")
+    levels.assert_at_least(np.any(starts != ends, axis=2).ravel(), floor, detects=0.04, label="movement")
 
 
 def test_differential_evolution_keeps_a_correlated_normal_distribution():

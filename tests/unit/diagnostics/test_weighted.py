@@ -34,8 +34,7 @@ def test_errors_are_those_of_repetitions():
         estimates.append([found.mean[0], found.mean_error[0], found.sd[0], found.sd_error[0]])
     mean, mean_error, sd, sd_error = np.array(estimates).T
     for value, error in ((mean, mean_error), (sd, sd_error)):
-        ratio = np.mean(error**2) / np.var(value)
-        assert ratio == pytest.approx(1.0, abs=0.25)
+        assert np.mean(error**2) / np.var(value) == pytest.approx(1.0, abs=0.25)
 
 
 def test_a_single_unit_has_no_error():

@@ -88,8 +88,7 @@ def test_streams_with_different_names_differ_and_are_stable():
     names = [("a", "b"), ("ab",), ("a", 1), ("a", "1"), ("a",)]
     draws = [generator(3, *name).integers(2**62) for name in names]
     assert len(set(draws)) == len(names)
-    keys = {str(stream(3, *name)) for name in names}
-    assert len(keys) == len(names)
+    assert len({str(stream(3, *name)) for name in names}) == len(names)
     assert generator(3, "a").integers(2**62) != generator(4, "a").integers(2**62)
     assert generator(3, "a").integers(2**62) == draws[-1]
 
