@@ -291,8 +291,7 @@ def proportion_of_sets_where(
     >>> 0.2 < found.value < 0.3, 0.1 < found.error < 0.4
     (True, True)
     """
-    rng = np.random.default_rng(0)
-    sets = np.argsort(rng.random((_FACTOR_SETS, n_all)), axis=1)[:, :n_chains]
+    sets = np.argsort(np.random.default_rng(0).random((_FACTOR_SETS, n_all)), axis=1)[:, :n_chains]
     holds = condition(sets).astype(float)
     if np.ptp(holds) == 0.0:
         return proportion(float(holds[0]), n_all / n_chains, note)

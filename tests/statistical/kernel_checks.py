@@ -15,18 +15,9 @@ from jax.scipy.special import ndtr
 from scipy import stats
 
 from auxmc.kernels.slices.core import SliceInfo
-from tests.statistical.levels import (
-    DRAWS,
-    assert_at_least,
-    assert_independent,
-    assert_standard_mean,
-    assert_uniform,
-    draw_many,
-    joint_functions,
-    legendre,
-)
+from tests.statistical import levels
 
-N = 50_000 * DRAWS
+N = 50_000 * levels.DRAWS
 FOUND = {"detects": 0.022, "detects_mean": 0.043}
 N_STEPS = 3
 N_UPDATES = 20_000
@@ -132,7 +123,7 @@ def run(case, name):
         inside = None if first is None else (start.log_density, *first)
         return case.transform(start, fresh), path[0], path[-1], error, jnp.sum(n_collapsed), inside
 
-    *transforms, error, collapsed, inside = draw_many(replica, name, N, case.batch_size)
+    *transforms, error, collapsed, inside = levels.draw_many(replica, name, N, case.batch_size)
     clipped = (np.clip(values, 0.0, 1.0) for values in transforms)
     return Runs(*clipped, float(error.max()), int(collapsed.sum()), inside)
 
@@ -146,24 +137,24 @@ def check_invariance(runs, floor):
     """The distribution is unchanged after one and all steps, every coordinate and jointly, and replicas move."""
     assert runs.n_collapsed == 0
     assert runs.cache_error <= 1e-9
-    assert_independent(runs.once, "one step", n_pair=3, **FOUND)
-    assert_independent(runs.last, "last step", n_pair=3, **FOUND)
+    levels.assert_independent(runs.once, "one step", n_pair=3, **FOUND)
+    levels.assert_independent(runs.last, "last step", n_pair=3, **FOUND)
     moved = np.abs(runs.last[:, 0] - runs.start[:, 0]) > 0.01
-    assert_at_least(moved, floor, detects=FOUND["detects"], label="movement")
+    levels.assert_at_least(moved, floor, detects=FOUND["detects"], label="movement")
 
 
 def check_reversibility(runs):
     """Start and next point are exchangeable; with one of the functions constant this is a paired invariance."""
     n_own = 7 if runs.start.shape[1] == 1 else 3
     before, after = (
-        np.concatenate([np.ones((len(values), 1)), joint_functions(values, n_own, 1)], axis=1)
+        np.concatenate([np.ones((len(values), 1)), levels.joint_functions(values, n_own, 1)], axis=1)
         for values in (runs.start, runs.once)
     )
     pairs = list(combinations(range(before.shape[1]), 2))
     values = np.stack([before[:, i] * after[:, j] - before[:, j] * after[:, i] for i, j in pairs], axis=1)
     scale = values.std(axis=0)
     standard = values / np.where(scale > 0.0, scale, 1.0)
-    assert_standard_mean(standard, detects=FOUND["detects_mean"], label="reversibility")
+    levels.assert_standard_mean(standard, detects=FOUND["detects_mean"], label="reversibility")
 
 
 # --- targets -------------------------------------------------------------------------------------------
@@ -242,15 +233,15 @@ def check_height(runs):
     """Slice height over density is uniform, and independent of the point."""
     start, _, info = runs.inside
     ratio = np.exp(info.log_height - start)
-    assert_uniform(ratio, detects=0.04, label="height")
-    products = legendre(ratio, 3)[:, :, None] * legendre(runs.start[:, 0], 3)[:, None, :]
-    assert_standard_mean(products.reshape(len(ratio), -1), detects=0.07, label="height and point")
+    levels.assert_uniform(ratio, detects=0.04, label="height")
+    products = levels.legendre(ratio, 3)[:, :, None] * levels.legendre(runs.start[:, 0], 3)[:, None, :]
+    levels.assert_standard_mean(products.reshape(len(ratio), -1), detects=0.07, label="height and point")
 
 
 def flat_infos(kernel, name):
     """Infos of updates of a kernel built on a constant density [1], where the bracket is never shrunk."""
     start = kernel.init(jnp.full(1, 0.5), key=jax.random.key(0))
-    return draw_many(lambda key: kernel.step(key, start)[1], name, N_UPDATES)
+    return levels.draw_many(lambda key: kernel.step(key, start)[1], name, N_UPDATES)
 
 
 def check_line_bracket(infos, width, max_step_outs):
@@ -258,18 +249,18 @@ def check_line_bracket(infos, width, max_step_outs):
     total = infos.upper - infos.lower
     np.testing.assert_allclose(total, (1 + max_step_outs) * width, rtol=1e-9)
     place = -infos.lower / width
-    assert_uniform(place - np.floor(place), detects=0.04, label="bracket offset")
-    assert_uniform(place / (1 + max_step_outs), detects=0.04, label="split of step-outs")
-    assert_uniform((infos.offset - infos.lower) / total, detects=0.04, label="first offset")
+    levels.assert_uniform(place - np.floor(place), detects=0.04, label="bracket offset")
+    levels.assert_uniform(place / (1 + max_step_outs), detects=0.04, label="split of step-outs")
+    levels.assert_uniform((infos.offset - infos.lower) / total, detects=0.04, label="first offset")
 
 
 def check_ellipse_bracket(infos):
     """The bracket of an ellipse is one turn, and its cut is uniform on the circle."""
     np.testing.assert_allclose(infos.upper - infos.lower, 2.0 * np.pi, rtol=1e-12)
-    assert_uniform(infos.upper / (2.0 * np.pi), detects=0.04, label="cut of the ellipse")
-    assert_uniform(infos.offset / (2.0 * np.pi) % 1.0, detects=0.04, label="first angle")
+    levels.assert_uniform(infos.upper / (2.0 * np.pi), detects=0.04, label="cut of the ellipse")
+    levels.assert_uniform(infos.offset / (2.0 * np.pi) % 1.0, detects=0.04, label="first angle")
 
 
 def check_standard_normal(points, label, n_pair=2):
     """Coordinates [draw, coordinate] are independent standard normal numbers."""
-    assert_independent(stats.norm.cdf(points), label, detects=0.04, detects_mean=0.07, n_pair=n_pair)
+    levels.assert_independent(stats.norm.cdf(points), label, detects=0.04, detects_mean=0.07, n_pair=n_pair)

@@ -25,17 +25,7 @@ from auxmc.sampling.resampling import SCHEMES
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, ideal_nested_sampling
 from experiments.foundations.evidence.nested import expected_nested_ratio
 from experiments.foundations.evidence.sequential import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
-from tests.statistical.levels import (
-    assert_at_least,
-    assert_bounded_mean,
-    assert_independent,
-    assert_uniform,
-    draw_many,
-    expecting_failure,
-    fast_and_slow,
-    key_for,
-    rng_for,
-)
+from tests.statistical import levels
 from tests.unit.kernels.toys import log_normal
 
 MODEL = FOUR_OBSERVATIONS
@@ -70,12 +60,12 @@ def test_annealed_weights_are_unbiased_and_reverse_ones_for_the_inverse(name):
     joined = bridge(lambda x: log_normal((x - 0.3) / sd), base, 0.3)
     kernel = annealed_importance_sampling(joined, ladder, 0.4, 2, **options)
     step = lambda key: kernel.step(key, kernel.init(key=jax.random.key(0)))
-    state, _ = draw_many(step, f"annealed/{name}", 60_000)
+    state, _ = levels.draw_many(step, f"annealed/{name}", 60_000)
     ends = jax.vmap(joined.log_densities)(jnp.linspace(-14.0, 14.0, 40_001)[:, None])
     largest = (sign * np.asarray(ends[0] - ends[1])).max()
     expected = math.exp(sign * math.log(sd * math.sqrt(2.0 * math.pi)) - largest)
     ratios = np.exp(state.log_weight - largest)
-    assert_bounded_mean(ratios, 0.0, 1.0 + 1e-9, expected, detects=0.02, label=name)
+    levels.assert_bounded_mean(ratios, 0.0, 1.0 + 1e-9, expected, detects=0.02, label=name)
 
 
 # --- sequential importance resampling ------------------------------------------------------------------
@@ -117,21 +107,21 @@ def tempered_by_rows(resampling):
         )
         return program(key).log_evidence[-1]
 
-    keys = jax.random.split(key_for(f"evidence/rows/{resampling.__name__}"), (2, 20_000))
+    keys = jax.random.split(levels.key_for(f"evidence/rows/{resampling.__name__}"), (2, 20_000))
     logs = jax.jit(jax.vmap(jax.vmap(run, (0, None))))(keys, jnp.array([1.0, 0.7]))
     return np.exp(np.asarray(logs) - MODEL.log_evidence)
 
 
-@pytest.mark.parametrize("scheme", fast_and_slow(SCHEMES, ["systematic"]))
+@pytest.mark.parametrize("scheme", levels.fast_and_slow(SCHEMES, ["systematic"]))
 def test_data_tempered_evidence_is_unbiased(scheme):
     for ratios, when in zip(tempered_by_rows(SCHEMES[scheme]), ("always", "triggered"), strict=True):
-        assert_bounded_mean(ratios, 0.0, ROW_BOUND, 1.0, detects=0.06, label=f"{scheme}, {when}")
+        levels.assert_bounded_mean(ratios, 0.0, ROW_BOUND, 1.0, detects=0.06, label=f"{scheme}, {when}")
 
 
 def test_resampling_that_favours_the_heaviest_particle_is_found():
     ratios = tempered_by_rows(greedy)[0]
-    with expecting_failure("bounded mean"):
-        assert_bounded_mean(ratios, 0.0, ROW_BOUND, 1.0, detects=0.06, label="heaviest particle")
+    with levels.expecting_failure("bounded mean"):
+        levels.assert_bounded_mean(ratios, 0.0, ROW_BOUND, 1.0, detects=0.06, label="heaviest particle")
 
 
 @cache
@@ -144,12 +134,12 @@ def filtered():
         8,
         resampling=SCHEMES["multinomial"],
     )
-    return draw_many(program, "evidence/filter", 30_000)
+    return levels.draw_many(program, "evidence/filter", 30_000)
 
 
 def test_particle_filters_are_unbiased_for_the_likelihood():
     ratios = np.exp(filtered().log_evidence[:, -1] - STATES_LIKELIHOOD)
-    assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="filter")
+    levels.assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="filter")
 
 
 def with_proposals(log_correction):
@@ -176,21 +166,21 @@ def with_proposals(log_correction):
         resampling=SCHEMES["multinomial"],
         log_correction=log_ratio if log_correction else None,
     )
-    logs = draw_many(lambda key: program(key).log_evidence[-1], "evidence/proposals", 30_000)
+    logs = levels.draw_many(lambda key: program(key).log_evidence[-1], "evidence/proposals", 30_000)
     return np.exp(logs - STATES_LIKELIHOOD)
 
 
 def test_particle_filters_with_proposals_are_unbiased_and_less_noisy():
     # The weight of a state is the density of its observation given the one before, below the largest emission.
     ratios = with_proposals(True)
-    assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="proposals")
+    levels.assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="proposals")
     assert np.var(ratios) < np.var(np.exp(filtered().log_evidence[:, -1] - STATES_LIKELIHOOD))
 
 
 def test_proposals_without_their_correction_are_found():
     ratios = with_proposals(False)
-    with expecting_failure("bounded mean"):
-        assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="no correction")
+    with levels.expecting_failure("bounded mean"):
+        levels.assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="no correction")
 
 
 def test_weighted_fractions_of_states_are_those_of_the_kalman_filter():
@@ -201,7 +191,7 @@ def test_weighted_fractions_of_states_are_those_of_the_kalman_filter():
     exact = kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS[:N_STATES])
     fraction = stats.norm.sf(0.3, exact.mean[-1], math.sqrt(exact.variance[-1]))
     products = above * np.exp(run.log_evidence[:, -1] - STATES_LIKELIHOOD)
-    assert_bounded_mean(products, 0.0, STATES_BOUND, fraction, detects=0.03, label="states")
+    levels.assert_bounded_mean(products, 0.0, STATES_BOUND, fraction, detects=0.03, label="states")
 
 
 # --- nested sampling with exact draws under the constraint ---------------------------------------------
@@ -210,7 +200,7 @@ def test_weighted_fractions_of_states_are_those_of_the_kalman_filter():
 @cache
 def nested_runs(n_dead):
     return ideal_nested_sampling(
-        rng_for(f"evidence/nested/{n_dead}"),
+        levels.rng_for(f"evidence/nested/{n_dead}"),
         ndtr,
         ndtri,
         MODEL.sample_mean,
@@ -231,7 +221,9 @@ def nested_ratios(n_dead, estimator, shrinkage):
 @pytest.mark.parametrize("n_dead", [1, 8, 80])
 def test_sums_with_the_unbiased_factor_are_unbiased_after_any_number_of_points(n_dead):
     ratios = nested_ratios(n_dead, "upper", "unbiased")
-    assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.04, label=f"nested sampling, {n_dead} dead points")
+    levels.assert_bounded_mean(
+        ratios, 0.0, BOUND, 1.0, detects=0.04, label=f"nested sampling, {n_dead} dead points"
+    )
 
 
 FACTORS = {
@@ -248,10 +240,10 @@ def test_sums_have_their_known_biases(estimator, shrinkage):
     part = {"lower": factor, "upper": 1.0, "trapezoid": 0.5 * (1.0 + factor)}[estimator]
     expected = part * expected_nested_ratio(MODEL, N_LIVE, factor)
     ratios = nested_ratios(80, estimator, shrinkage)
-    assert_bounded_mean(ratios, 0.0, BOUND, expected, detects=0.05, label=f"{estimator}, {shrinkage}")
+    levels.assert_bounded_mean(ratios, 0.0, BOUND, expected, detects=0.05, label=f"{estimator}, {shrinkage}")
     if shrinkage == "mean" and estimator == "upper":
-        with expecting_failure("bounded mean"):
-            assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.05, label="the published factor")
+        with levels.expecting_failure("bounded mean"):
+            levels.assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.05, label="the published factor")
 
 
 # --- replacements in nested sampling ------------------------------------------------------------------
@@ -267,7 +259,7 @@ def one_replacement(name, log_likelihood, settings):
         draws = jax.random.normal(jax.random.fold_in(key, 0), (settings.n_live, 2))
         return run(jax.random.fold_in(key, 1), draws), draws
 
-    return draw_many(replica, name, N_REPLACED)
+    return levels.draw_many(replica, name, N_REPLACED)
 
 
 @pytest.mark.parametrize("metropolis", [True, False])
@@ -285,8 +277,8 @@ def test_survivors_are_drawn_uniformly(metropolis):
     assert (found.log_likelihoods[:, 0] == draws[rows, worst, 0]).all()
     assert (found.n_stuck == 0).all()
     place = (source - worst) % n_live - 1
-    fresh = np.asarray(jax.random.uniform(key_for("nested/survivors/fresh"), (N_REPLACED,)))
-    assert_uniform((place + fresh) / (n_live - 1), label="survivor")
+    fresh = np.asarray(jax.random.uniform(levels.key_for("nested/survivors/fresh"), (N_REPLACED,)))
+    levels.assert_uniform((place + fresh) / (n_live - 1), label="survivor")
 
 
 @pytest.mark.parametrize("shape", ["half plane", "band"])
@@ -306,9 +298,8 @@ def test_replacements_have_the_distribution_of_the_prior_above_the_contour(shape
     across, along = new @ normal, new @ np.array([-0.5, 1.0]) / np.sqrt(1.25)
     low, high = (ndtr(edge), 1.0) if shape == "half plane" else (ndtr(-np.abs(edge)), ndtr(np.abs(edge)))
     uniforms = np.column_stack([(ndtr(across) - low) / (high - low), ndtr(along)])
-    assert_independent(uniforms, f"{shape}, across and along", detects_mean=0.04)
-    moved = np.any(new != draws[rows, 1 - worst], axis=1)
-    assert_at_least(moved, 0.9, label=f"{shape}, moves")
+    levels.assert_independent(uniforms, f"{shape}, across and along", detects_mean=0.04)
+    levels.assert_at_least(np.any(new != draws[rows, 1 - worst], axis=1), 0.9, label=f"{shape}, moves")
 
 
 @pytest.mark.slow
@@ -324,7 +315,7 @@ def test_nested_sampling_is_calibrated_and_says_how_far_off_it_is():
         sampler = nested_sampling(lambda x: log_normal((y - x) / 0.5), log_normal, settings)
         return truth[0], y[0], sampler(keys[2], jax.random.normal(keys[3], (n_live, 1)))
 
-    truths, data, runs = draw_many(one, "calibration/nested", n_runs, batch_size=100)
+    truths, data, runs = levels.draw_many(one, "calibration/nested", n_runs, batch_size=100)
     assert runs.finished.all()
     below, scores = np.empty(n_runs), np.empty(n_runs)
     for i in range(n_runs):
@@ -334,7 +325,7 @@ def test_nested_sampling_is_calibrated_and_says_how_far_off_it_is():
         below[i] = np.exp(found.log_weights) @ (points < truths[i])
         exact = -0.5 * np.log(1.25) - 0.5 * float(data[i]) ** 2 / 1.25 + np.log(0.5)
         scores[i] = (found.value - exact) / found.standard_error
-    assert_uniform(np.clip(below, 0.0, 1.0), detects=0.11, label="weight below the truth")
+    levels.assert_uniform(np.clip(below, 0.0, 1.0), detects=0.11, label="weight below the truth")
     # A normal score is above two with probability 0.046, and one whose variance is 1.4 with 0.091.
-    assert_bounded_mean(np.abs(scores) > 2.0, 0.0, 1.0, 0.0455, detects=0.12, label="scores above two")
+    levels.assert_bounded_mean(np.abs(scores) > 2.0, 0.0, 1.0, 0.0455, detects=0.12, label="scores above two")
     assert 0.7 < scores.var() < 1.4

@@ -10,25 +10,10 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from auxmc.kernels.hamiltonian.hmc import hmc
-from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
-from auxmc.kernels.manifold.projection import ProjectionSettings
-from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
-from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
-from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
-from auxmc.kernels.slices.elliptical_slice import elliptical_slice
-from auxmc.kernels.slices.linear_slice import linear_slice
+from auxmc import kernels
 from auxmc.models.abc_kernels import log_abc_kernel
-from auxmc.models.conditioned import condition_generator
+from tests.statistical import levels
 from tests.statistical.kernels.latent import latent_estimator
-from tests.statistical.levels import (
-    assert_standard_mean,
-    assert_uniform,
-    draw_many,
-    expecting_failure,
-    legendre,
-    rng_for,
-)
 from tests.unit.kernels.toys import log_normal
 
 pytestmark = pytest.mark.slow
@@ -77,7 +62,7 @@ def estimated(key, name):
     keys = jax.random.split(key, 4)
     truth = jax.random.normal(keys[0], (1,))
     y = truth[0] + jnp.sqrt(2.0) * jax.random.normal(keys[1])
-    kernel = pseudo_marginal_method(name, latent_estimator(2, y), 1.5, 1)
+    kernel = kernels.pseudo_marginal_method(name, latent_estimator(2, y), 1.5, 1)
     start = jax.random.normal(keys[2], (1,))
     return infer(kernel, start, keys[3], lambda x: jnp.stack([x[0], jnp.abs(y - x[0])]), truth)
 
@@ -91,12 +76,12 @@ def constrained(key, slope=SLOPE):
     truth = jax.random.normal(keys[0], (3,))
     generate = lambda u: (u[0] + SLOPE * u[1] ** 2 + NOISE * u[2])[None]
     y = generate(truth)
-    model = condition_generator(generate, log_normal, y)
+    model = kernels.condition_generator(generate, log_normal, y)
     half = lambda u, slope: 0.5 * jnp.log(1.0 + NOISE**2 + jnp.square(2.0 * slope * u[1]))
     # With the right slope the two terms cancel.
     model = model._replace(log_prior=lambda u: log_normal(u) + half(u, SLOPE) - half(u, slope))
-    settings = ProjectionSettings("newton", None, max_iterations=10)
-    kernel = constrained_hmc(model, 0.6, (2, 4), 3, projection=settings)
+    settings = kernels.ProjectionSettings("newton", None, max_iterations=10)
+    kernel = kernels.constrained_hmc(model, 0.6, (2, 4), 3, projection=settings)
     start = jax.random.normal(keys[1], (3,))
     start = start.at[2].set((y[0] - start[0] - SLOPE * start[1] ** 2) / NOISE)
     functions = lambda u: jnp.stack([u[0], u[1], jnp.abs(u[2])])
@@ -109,18 +94,22 @@ def abc_ball(key, tolerance=TOLERANCE):
     truth = jax.random.normal(keys[0], (2,))
     y = jnp.sum(truth) + jax.random.uniform(keys[1], minval=-TOLERANCE, maxval=TOLERANCE)
     log_likelihood = lambda u: log_abc_kernel("ball")(jnp.sum(u, keepdims=True) - y, tolerance)
-    kernel = blocked_elliptical_slice(log_likelihood, [(1, 2), (0, 1)])
+    kernel = kernels.blocked_elliptical_slice(log_likelihood, [(1, 2), (0, 1)])
     first = jax.random.normal(keys[2])
     functions = lambda u: jnp.stack([u[0], u[0] * u[1], jnp.abs(jnp.sum(u) - y)])
     start = jnp.stack([first, y - first])
     return infer(kernel, start, keys[3], functions, truth, 120, 20)
 
 
-HMC = lambda posterior, _: hmc(posterior, 0.5, (2, 4), 1)
+HMC = lambda posterior, _: kernels.hmc(posterior, 0.5, (2, 4), 1)
 INFERENCES = {
-    "random walk": partial(one_datum, build=lambda posterior, _: random_walk_metropolis(posterior, 1.5, 1)),
-    "linear slice": partial(one_datum, build=lambda posterior, _: linear_slice(posterior, 2.0, 1, 2)),
-    "elliptical slice": partial(one_datum, build=lambda _, likelihood: elliptical_slice(likelihood, dim=1)),
+    "random walk": partial(
+        one_datum, build=lambda posterior, _: kernels.random_walk_metropolis(posterior, 1.5, 1)
+    ),
+    "linear slice": partial(one_datum, build=lambda posterior, _: kernels.linear_slice(posterior, 2.0, 1, 2)),
+    "elliptical slice": partial(
+        one_datum, build=lambda _, likelihood: kernels.elliptical_slice(likelihood, dim=1)
+    ),
     "hmc": partial(one_datum, build=HMC),
     **{name: partial(estimated, name=name) for name in ("pm_mh", "apm_mi_mh", "apm_ss_ss")},
     "constrained": constrained,
@@ -140,11 +129,11 @@ def check_ranks(inference, name):
         truth, draws = inference(key)
         return jnp.sum(draws < truth[None], axis=0)
 
-    found = draw_many(one, f"calibration/{name}", N_SETS, batch_size=1000)
-    fresh = rng_for(f"calibration/{name}/fresh").uniform(size=found.shape)
+    found = levels.draw_many(one, f"calibration/{name}", N_SETS, batch_size=1000)
+    fresh = levels.rng_for(f"calibration/{name}/fresh").uniform(size=found.shape)
     for i, column in enumerate(((found + fresh) / (N_DRAWS + 1)).T):
-        assert_uniform(column, detects=0.05, label=f"{name}, function {i}")
-        assert_standard_mean(legendre(column, 2), detects=0.09, label=f"{name}, Legendre {i}")
+        levels.assert_uniform(column, detects=0.05, label=f"{name}, function {i}")
+        levels.assert_standard_mean(levels.legendre(column, 2), detects=0.09, label=f"{name}, Legendre {i}")
 
 
 @pytest.mark.parametrize("name", INFERENCES)
@@ -154,5 +143,5 @@ def test_truths_are_calibrated(name):
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_models_are_found(name):
-    with expecting_failure("exceeds"):
+    with levels.expecting_failure("exceeds"):
         check_ranks(WRONG[name], name)

@@ -20,6 +20,7 @@ from auxmc.kernels.slices.reflective_slice import reflective_slice
 from auxmc.kernels.streams.stochastic_gradient import injected_noise
 from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.numerics.jacobians import dense_jacobian
+from tests.statistical import levels
 from tests.statistical.kernel_checks import (
     BIMODAL,
     LOGISTIC,
@@ -38,16 +39,6 @@ from tests.statistical.kernel_checks import (
     run,
 )
 from tests.statistical.kernels import latent, manifold, metropolis, slices, tempering
-from tests.statistical.levels import (
-    assert_fractions,
-    assert_independent,
-    assert_uniform,
-    draw_many,
-    expecting_failure,
-    fast_and_slow,
-    key_for,
-    rng_for,
-)
 from tests.unit.kernels.toys import log_normal
 
 CURVATURE = np.array([[2.0, 0.6], [0.6, 0.7]])
@@ -112,7 +103,7 @@ WIDEST_BRACKETS = {
 }
 
 
-@pytest.mark.parametrize("name", fast_and_slow(CASES | SLOW, CASES))
+@pytest.mark.parametrize("name", levels.fast_and_slow(CASES | SLOW, CASES))
 def test_kernel_is_invariant_and_reversible(name):
     case = (CASES | SLOW)[name]()
     runs = run(case, f"invariance/{name}")
@@ -121,10 +112,10 @@ def test_kernel_is_invariant_and_reversible(name):
         check_reversibility(runs)
 
 
-@pytest.mark.parametrize("name", fast_and_slow(BROKEN, manifold.BROKEN_FAST))
+@pytest.mark.parametrize("name", levels.fast_and_slow(BROKEN, manifold.BROKEN_FAST))
 def test_broken_kernel_is_not_invariant(name):
     runs = run(BROKEN[name](), f"mutant/{name}")
-    with expecting_failure():
+    with levels.expecting_failure():
         check_invariance(runs, floor=0.0)
 
 
@@ -149,7 +140,7 @@ def test_slice_structure_and_height(name):
 @pytest.mark.parametrize("name", slices.STRUCTURE | slices.HEIGHT)
 def test_broken_slice_is_noticed_inside_an_update(name):
     runs = run(on_line((slices.STRUCTURE | slices.HEIGHT)[name]), f"mutant/{name}")
-    with expecting_failure():
+    with levels.expecting_failure():
         (check_structure if name in slices.STRUCTURE else check_height)(runs)
 
 
@@ -176,7 +167,7 @@ def test_bracket_has_its_distribution(name):
 def test_broken_bracket_is_not_uniform(name):
     build, check = slices.BRACKET[name]
     infos = flat_infos(build(flat), f"mutant/{name}")
-    with expecting_failure():
+    with levels.expecting_failure():
         check(infos)
 
 
@@ -189,14 +180,14 @@ def test_directions_have_their_distributions():
         lambda key: draw_line(key, 3).direction,
         along_gaussian(jnp.asarray(factor)),
     )
-    axes, *spheres, long = draw_many(
+    axes, *spheres, long = levels.draw_many(
         lambda key: [distribution(key) for distribution in distributions], "directions of slices", N_UPDATES
     )
-    assert_fractions(axes[:, :2], 1.0 / 3.0, detects=0.07, label="axes")
+    levels.assert_fractions(axes[:, :2], 1.0 / 3.0, detects=0.07, label="axes")
     oblique = np.array([2.0, -1.0, 2.0]) / 3.0
     for sphere in spheres:
         for projection in (*sphere.T, sphere @ oblique):
-            assert_uniform(0.5 * (projection + 1.0), detects=0.04, label="sphere")
+            levels.assert_uniform(0.5 * (projection + 1.0), detects=0.04, label="sphere")
     spread = np.linalg.norm(factor.T @ oblique)
     check_standard_normal((long @ oblique / spread)[:, None], "Gaussian")
 
@@ -224,17 +215,17 @@ NUMBERS = {
 @pytest.mark.parametrize("name", NUMBERS)
 def test_random_numbers_of_a_step_have_their_distributions_and_are_independent(name):
     kernel, transform, detects_mean = NUMBERS[name]
-    columns = draw_many(lambda key: transform(kernel.draw(key)), name, N_UPDATES)
+    columns = levels.draw_many(lambda key: transform(kernel.draw(key)), name, N_UPDATES)
     if name == "trajectory":
         # Numbers of steps from 2 to 6, spread over the unit interval.
-        columns[-1] = (columns[-1] - 2 + rng_for("trajectory/fresh").uniform(size=N_UPDATES)) / 5.0
-    assert_independent(np.stack(columns, axis=1), name, detects=0.04, detects_mean=detects_mean)
+        columns[-1] = (columns[-1] - 2 + levels.rng_for("trajectory/fresh").uniform(size=N_UPDATES)) / 5.0
+    levels.assert_independent(np.stack(columns, axis=1), name, detects=0.04, detects_mean=detects_mean)
 
 
 def test_first_velocities_have_the_variance_of_the_step():
     kernel = stochastic_gradient_chain(lambda x, noise: x, lambda key: jnp.zeros(2), STEP, 0.2, 2)
     velocity = lambda key: kernel.init(jnp.zeros(2), key=key).velocity
-    velocities = draw_many(velocity, "first velocity", N_UPDATES)
+    velocities = levels.draw_many(velocity, "first velocity", N_UPDATES)
     check_standard_normal(velocities / np.sqrt(STEP), "first velocity")
 
 
@@ -242,7 +233,7 @@ def test_momenta_are_standard_normal_in_the_tangent_space():
     """Along two orthonormal tangents the projected momentum is normal; along the gradient there is nothing left."""
     gradient = np.array([[1.0, -2.0, 0.5]])
     jacobian = dense_jacobian(jnp.asarray(gradient))
-    normals = jax.random.normal(key_for("tangent"), (20_000, 3))
+    normals = jax.random.normal(levels.key_for("tangent"), (20_000, 3))
     momenta = np.asarray(jax.jit(jax.vmap(lambda normal: project_momentum(jacobian, normal)))(normals))
     np.testing.assert_allclose(momenta @ gradient[0], 0.0, atol=1e-12)
     check_standard_normal(momenta @ linalg.null_space(gradient), "along the tangents")

@@ -17,14 +17,8 @@ from experiments.gaussian_latent import exact
 from experiments.gaussian_latent import model as glv
 from experiments.gp_probit.model import estimator as gp_estimator
 from experiments.gp_probit.model import gp_probit_model, load_biopsy, standardise
+from tests.statistical import levels
 from tests.statistical.kernels.latent import with_auxiliary
-from tests.statistical.levels import (
-    assert_bounded_mean,
-    assert_independent,
-    assert_uniform,
-    draw_many,
-    rng_for,
-)
 
 N = 60_000
 BUILDS = {"full": glv.estimator, "lumped": glv.lumped_estimator}
@@ -33,7 +27,7 @@ BUILDS = {"full": glv.estimator, "lumped": glv.lumped_estimator}
 def log_estimates(estimator, position, name, n=N, batch_size=None):
     cache = jax.jit(estimator.prepare)(jnp.asarray(position))
     draw = lambda key: estimator.log_estimate(cache, estimator.draw_auxiliary(key))
-    return draw_many(draw, name, n, batch_size)
+    return levels.draw_many(draw, name, n, batch_size)
 
 
 # --- distributions of estimates ---------------------------------------------------------------------------------
@@ -47,11 +41,11 @@ def uniforms_of(model, position, n_importance, values):
     constant -= 0.5 * residuals.size * math.log(2.0 * math.pi * model.sd_observation**2)
     slope = 0.5 * (model.sd_latent / model.sd_observation) ** 2
     distribution = stats.ncx2(residuals.size, float(np.sum(residuals**2)) / model.sd_latent**2)
-    levels = np.concatenate([np.geomspace(1e-12, 1e-3, 400), np.linspace(2e-3, 0.998, 2000)])
-    levels = np.concatenate([levels, 1.0 - np.geomspace(1e-3, 1e-12, 400)])
-    grid = distribution.ppf(levels)
+    probabilities = np.concatenate([np.geomspace(1e-12, 1e-3, 400), np.linspace(2e-3, 0.998, 2000)])
+    probabilities = np.concatenate([probabilities, 1.0 - np.geomspace(1e-3, 1e-12, 400)])
+    grid = distribution.ppf(probabilities)
 
-    single = lambda logs: 1.0 - np.interp((constant - logs) / slope, grid, levels, 0.0, 1.0)
+    single = lambda logs: 1.0 - np.interp((constant - logs) / slope, grid, probabilities, 0.0, 1.0)
     if n_importance == 1:
         return single(values)
     # The mean of two is below a value if the second is below what the first leaves of twice the value.
@@ -79,7 +73,7 @@ def test_log_estimates_have_their_exact_distribution(dataset, n_importance, buil
     model = glv.gaussian_latent_model(data.observations)
     name = f"latent/distribution/{dataset}/{n_importance}/{build}"
     values = log_estimates(BUILDS[build](model, n_importance), data.position, name)
-    assert_uniform(uniforms_of(model, data.position, n_importance, values), label=build)
+    levels.assert_uniform(uniforms_of(model, data.position, n_importance, values), label=build)
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (2, 1), (1, 1), (2, 2)])
@@ -87,17 +81,17 @@ def test_lumping_holds_for_the_smallest_data(shape):
     model = glv.gaussian_latent_model(np.random.default_rng(8).standard_normal(shape))
     position = np.full(shape[1], 0.3)
     values = log_estimates(glv.lumped_estimator(model, 1), position, f"latent/smallest/{shape}")
-    assert_uniform(uniforms_of(model, position, 1, values), label="lumped")
+    levels.assert_uniform(uniforms_of(model, position, 1, values), label="lumped")
 
 
 def test_plain_data_have_the_stated_variance():
     """Residuals of 100 numbers of variance 5."""
-    seeds = rng_for("latent/data").integers(0, 2**63, 20_000)
+    seeds = levels.rng_for("latent/data").integers(0, 2**63, 20_000)
     sums = []
     for seed in seeds:
         data = glv.simulate_data(int(seed), "as_stated")
         sums.append(np.sum((data.observations - data.position) ** 2))
-    assert_uniform(stats.chi2.cdf(np.array(sums) / 5.0, 100), detects=0.04, label="sum of squares")
+    levels.assert_uniform(stats.chi2.cdf(np.array(sums) / 5.0, 100), detects=0.04, label="sum of squares")
 
 
 # --- acceptance rates --------------------------------------------------------------------------------------
@@ -124,26 +118,25 @@ def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones(shape):
         _, info = kernel.step(keys[3], state)
         return info.accepted_auxiliary, info.accepted_position
 
-    auxiliary, position = draw_many(replica, f"latent/accepted/{shape}", N, 5000)
+    auxiliary, position = levels.draw_many(replica, f"latent/accepted/{shape}", N, 5000)
     precision = exact.conditional_precision(model)
     rates = (
         (auxiliary, exact.mean_independence_acceptance(model), "auxiliary"),
         (position, float(exact.metropolis_acceptance(step_size, precision, model.dim)), "position"),
     )
     for accepted, expected, label in rates:
-        assert_bounded_mean(accepted, 0.0, 1.0, expected, detects=0.03, label=label)
+        levels.assert_bounded_mean(accepted, 0.0, 1.0, expected, detects=0.03, label=label)
 
 
 # --- Gaussian processes --------------------------------------------------------------------------------
 
 
 def test_prior_draws_have_the_quantiles_of_the_prior():
-    model = gp_probit_model(np.zeros((1, 3)), [1])
-    draws = draw_many(model.sample_prior, "process/prior", 20_000)
+    draws = levels.draw_many(gp_probit_model(np.zeros((1, 3)), [1]).sample_prior, "process/prior", 20_000)
     scale = stats.loggamma(1.1, loc=np.log(10.0)).cdf(draws[:, 0])
     lengths = stats.loggamma(1.0, loc=0.5 * np.log(3.0)).cdf(draws[:, 1:])
     uniforms = np.column_stack([scale, lengths])
-    assert_independent(uniforms, "variance and length scales", detects=0.04, detects_mean=0.07)
+    levels.assert_independent(uniforms, "variance and length scales", detects=0.04, detects_mean=0.07)
 
 
 @pytest.mark.slow
@@ -158,6 +151,6 @@ def test_collapsing_duplicates_leaves_the_distribution_of_the_estimate_unchanged
         samples.append(log_estimates(density, position, f"process/collapse/{collapse}", 4000, 500))
     middle, spread = np.mean(samples[0][:1000]), np.std(samples[0][:1000])
     first, second = (stats.norm.cdf((sample[1000:] - middle) / spread) for sample in samples)
-    assert_bounded_mean(first - second, -1.0, 1.0, 0.0, detects=0.12, label="place")
+    levels.assert_bounded_mean(first - second, -1.0, 1.0, 0.0, detects=0.12, label="place")
     first, second = (4.0 * values * (1.0 - values) for values in (first, second))
-    assert_bounded_mean(first - second, -1.0, 1.0, 0.0, detects=0.12, label="width")
+    levels.assert_bounded_mean(first - second, -1.0, 1.0, 0.0, detects=0.12, label="width")

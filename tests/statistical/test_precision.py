@@ -5,17 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from auxmc import kernels
 from auxmc.approximations.advi import MeanField
 from auxmc.diagnostics.convergence import bulk_ess, mcse_mean, rank_r_hat, summarise_chains
 from auxmc.diagnostics.weighted import weighted_estimates
-from auxmc.kernels.hamiltonian.hmc import hmc
-from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
-from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
-from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
-from auxmc.kernels.slices.elliptical_slice import elliptical_slice
-from auxmc.kernels.slices.linear_slice import linear_slice
-from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
-from auxmc.models.conditioned import condition_generator
 from tests.statistical.kernel_checks import check_standard_normal
 from tests.statistical.kernels.latent import OBSERVED, draw_auxiliary_given, latent_estimator, with_auxiliary
 from tests.statistical.levels import assert_at_least, key_for, seed_for
@@ -26,9 +19,9 @@ N_STEPS = 3
 
 
 SINGLE = {
-    "random_walk": lambda: random_walk_metropolis(log_normal, 1.5, 1),
-    "linear": lambda: linear_slice(log_normal, 2.0, 1, 2),
-    "elliptical": lambda: elliptical_slice(lambda x: jnp.zeros((), x.dtype), dim=1),
+    "random_walk": lambda: kernels.random_walk_metropolis(log_normal, 1.5, 1),
+    "linear": lambda: kernels.linear_slice(log_normal, 2.0, 1, 2),
+    "elliptical": lambda: kernels.elliptical_slice(lambda x: jnp.zeros((), x.dtype), dim=1),
 }
 
 
@@ -52,7 +45,7 @@ def test_kernels_in_single_precision_keep_type_and_distribution(name):
 def test_estimates_in_single_precision_lead_to_the_same_decisions():
     """With the same random numbers two precisions agree until a decision falls within the rounding of the other."""
     estimator = latent_estimator(4)
-    kernel = pseudo_marginal_method("apm_mi_mh", estimator, 1.5, 1)
+    kernel = kernels.pseudo_marginal_method("apm_mi_mh", estimator, 1.5, 1)
 
     def chain(key, single):
         x = jnp.full(1, 0.3)
@@ -73,16 +66,18 @@ def test_estimates_in_single_precision_lead_to_the_same_decisions():
 
 def test_trajectories_reject_single_precision():
     with jax.enable_x64(False):
-        plain = hmc(log_normal, 0.1, (2, 6), 2)
-        model = condition_generator(lambda u: jnp.sum(jnp.square(u))[None], log_normal, jnp.ones(1))
-        for kernel in (plain, constrained_hmc(model, 0.1, (1, 3), 2)):
+        plain = kernels.hmc(log_normal, 0.1, (2, 6), 2)
+        model = kernels.condition_generator(lambda u: jnp.sum(jnp.square(u))[None], log_normal, jnp.ones(1))
+        for kernel in (plain, kernels.constrained_hmc(model, 0.1, (1, 3), 2)):
             with pytest.raises(RuntimeError, match=r"enable_x64\(\)"):
                 kernel.draw(jax.random.key(0))
 
 
 def test_nested_sampling_keeps_points_single_and_sums_double():
-    sampler = nested_sampling(
-        lambda x: -2.0 * jnp.sum(jnp.square(x)), log_normal, NestedSettings(n_live=20, max_iterations=200)
+    sampler = kernels.nested_sampling(
+        lambda x: -2.0 * jnp.sum(jnp.square(x)),
+        log_normal,
+        kernels.NestedSettings(n_live=20, max_iterations=200),
     )
     draws = jax.random.normal(jax.random.key(0), (20, 2), jnp.float32)
     found = jax.jit(sampler)(jax.random.key(1), draws)

@@ -30,19 +30,8 @@ from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, tempered_posterior
+from tests.statistical import levels
 from tests.statistical.kernel_checks import check_standard_normal
-from tests.statistical.levels import (
-    assert_at_least,
-    assert_bounded_mean,
-    assert_fractions,
-    assert_standard_mean,
-    draw_many,
-    expecting_failure,
-    fast_and_slow,
-    key_for,
-    legendre,
-    rng_for,
-)
 from tests.unit.kernels.linear_moves import exact_linear_moves
 
 LINEAR = linear_regression(1)
@@ -101,16 +90,16 @@ def test_prior_draws_and_prior_density_belong_together(name):
         parameters, log_volume = by_spread(name, model, scaled, 1.0)
         return model.log_prior(parameters) + log_volume
 
-    pilot, _ = draw_many(draw, f"rows/prior/{name}/pilot", 4000)
+    pilot, _ = levels.draw_many(draw, f"rows/prior/{name}/pilot", 4000)
     middle = np.median(pilot, axis=0)
     half = 0.9 * np.diff(np.quantile(pilot, [0.25, 0.75], axis=0), axis=0)[0]
     log_volume = np.sum(np.log(2.0 * half))
     corners = middle + half * np.array(list(itertools.product([-1.0, 1.0], repeat=model.dim)))
     bound = math.exp(-float(np.min(jax.vmap(at)(jnp.asarray(corners)))) - log_volume)
-    points, log_prior = draw_many(draw, f"rows/prior/{name}", 40_000)
+    points, log_prior = levels.draw_many(draw, f"rows/prior/{name}", 40_000)
     inside = np.all(np.abs(points - middle) <= half, axis=1)
     ratios = np.where(inside, np.exp(-log_prior - log_volume), 0.0)
-    assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.35, label=name)
+    levels.assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.35, label=name)
 
 
 def block_marginal(values):
@@ -155,10 +144,10 @@ def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments():
         n_particles=20_000, powers=powers, kernel="hamiltonian", n_moves=3, step_size=0.4
     )
     annealed = jax.jit(full_data_evidence(gaussian_mixture(2, 1), settings))
-    found = annealed(key_for("rows/annealed/mixture"), jnp.asarray(data))
+    found = annealed(levels.key_for("rows/annealed/mixture"), jnp.asarray(data))
     assert int(found.n_not_finite) == 0
     weights = np.exp(np.asarray(found.log_weights) - exact_mixture_evidence(data, 2))
-    assert_bounded_mean(np.minimum(weights, 8.0), 0.0, 8.0, 1.0, detects=0.1, label="mixture")
+    levels.assert_bounded_mean(np.minimum(weights, 8.0), 0.0, 8.0, 1.0, detects=0.1, label="mixture")
 
 
 # --- every prefix --------------------------------------------------------------------------------------
@@ -207,18 +196,18 @@ ESTIMATES = {
 FAST = {"all rows, hamiltonian moves", "growing, effective_size", "stream, always"}
 
 
-@pytest.mark.parametrize("name", fast_and_slow(ESTIMATES, FAST))
+@pytest.mark.parametrize("name", levels.fast_and_slow(ESTIMATES, FAST))
 def test_with_a_fixed_schedule_the_estimate_is_unbiased_at_every_prefix(name):
     """Each factor of an estimate is an average of likelihoods of one chunk, at most its largest."""
     boundaries, run = ESTIMATES[name]()
     data = jnp.asarray(TWELVE_ROWS)
-    found = draw_many(lambda key: run(key, data), f"rows/{name}", 20_000, batch_size=500)
+    found = levels.draw_many(lambda key: run(key, data), f"rows/{name}", 20_000, batch_size=500)
     log_bound, begin = 0.0, 0
     for log_estimates, end in zip(found.T, boundaries, strict=True):
         log_bound += log_largest_likelihood(TWELVE_ROWS[begin:end])
         exact = linear_log_evidence(TWELVE_ROWS[:end])
         ratios, bound = np.exp(log_estimates - exact), math.exp(log_bound - exact)
-        assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.06, label=f"{end} rows")
+        levels.assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.06, label=f"{end} rows")
         begin = end
 
 
@@ -227,7 +216,7 @@ def test_slots_of_reservoirs_are_independent_draws_in_proportion_to_the_weights(
     weights = np.array([0.1, 1.0, 0.0, 4.0, 2.0, 0.4])
     with np.errstate(divide="ignore"):
         log_weights = jnp.asarray(np.log(weights) + 900.0)
-    slots = draw_many(lambda key: weighted_reservoirs(key, log_weights, 3), "reservoirs", 100_000)
+    slots = levels.draw_many(lambda key: weighted_reservoirs(key, log_weights, 3), "reservoirs", 100_000)
     assert not np.any(slots == 2)
     items = np.flatnonzero(weights)
     fractions = weights[items] / weights.sum()
@@ -236,8 +225,8 @@ def test_slots_of_reservoirs_are_independent_draws_in_proportion_to_the_weights(
     # The rarest item has a skewness of 8.5, its products with itself one of 73: those are left out.
     often = standard[:, :, 1:]
     products = often[:, 0, :, None] * often[:, 2, None, :]
-    assert_standard_mean(standard.reshape(len(slots), -1), label="each slot")
-    assert_standard_mean(products.reshape(len(slots), -1), label="pair of slots")
+    levels.assert_standard_mean(standard.reshape(len(slots), -1), label="each slot")
+    levels.assert_standard_mean(products.reshape(len(slots), -1), label="pair of slots")
 
 
 # --- moves of particles -------------------------------------------------------------------------------
@@ -256,12 +245,12 @@ def test_moves_by_curvature_leave_the_tempered_posterior_invariant():
     past = PastRows(jnp.asarray(DATA[:40]), jnp.int32(30))
     mean, covariance = tempered_posterior(DATA[:50], np.r_[np.ones(30), np.full(20, 0.4)])
     # The step size is set by scores at the particles: with many of them it is all but a constant.
-    normals = np.asarray(jax.random.normal(key_for("rows/curvature/start"), (20_000, 6)))
+    normals = np.asarray(jax.random.normal(levels.key_for("rows/curvature/start"), (20_000, 6)))
     draws = jnp.asarray(mean + normals @ np.linalg.cholesky(covariance).T)
     move = jax.jit(curvature_moves(MODEL, 2, 4))
     target = Target(chunk, jnp.float64(0.4), past, jnp.int64(30))
-    moved = np.asarray(move(key_for("rows/curvature"), draws, target))
-    assert_at_least(np.any(moved != np.asarray(draws), axis=1), 0.9, detects=0.05, label="movement")
+    moved = np.asarray(move(levels.key_for("rows/curvature"), draws, target))
+    levels.assert_at_least(np.any(moved != np.asarray(draws), axis=1), 0.9, detects=0.05, label="movement")
     check_normal(standardised(moved, mean, covariance), "moved")
 
 
@@ -295,7 +284,7 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
         with_anchors = target.anchors is not None
         move = stochastic_gradient_moves(MODEL, settings._replace(control_variates=with_anchors))
         drift = lambda key: (move(key, particles, target) - particles).ravel()
-        return draw_many(drift, f"rows/drifts/{name}", 20_000)
+        return levels.draw_many(drift, f"rows/drifts/{name}", 20_000)
 
     def expected(particles):
         at = np.asarray(particles)
@@ -310,7 +299,7 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
     at_anchor = (drifts(controlled, points, "anchor") - expected(points)) / math.sqrt(2.0 * eta)
     check_normal(at_anchor, "at the anchor")
     without = (drifts(plain, points, "plain") - expected(points)) / math.sqrt(2.0 * eta)
-    with expecting_failure("without anchors"):
+    with levels.expecting_failure("without anchors"):
         check_normal(without, "without anchors")
     nearby = points + 0.01
     at, there = (row_gradients(np.asarray(p), DATA[:N_PAST]) for p in (points, nearby))
@@ -319,7 +308,7 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
         (controlled, there - at, "nearby, controlled"),
     ):
         found = (drifts(target, nearby, label) - expected(nearby)) / sd_with(gradients)
-        assert_standard_mean(found, detects=0.07, label=label)
+        levels.assert_standard_mean(found, detects=0.07, label=label)
 
 
 # --- the store of past rows ---------------------------------------------------------------------------
@@ -347,16 +336,18 @@ def test_all_rows_are_kept_equally_often(size):
 
     Of nine chunks of seven places the last has four rows.
     """
-    rows = draw_many(lambda key: stored_rows(key, size), f"reservoir/{size}", 40_000)
+    rows = levels.draw_many(lambda key: stored_rows(key, size), f"reservoir/{size}", 40_000)
     assert (np.diff(np.sort(rows, axis=1), axis=1) > 0.0).all(), "no row is stored twice"
     assert rows.min() >= 0.0
     # One stored row a run: those of a run exclude each other.
-    chosen = rng_for("reservoir/chosen")
+    chosen = levels.rng_for("reservoir/chosen")
     uniforms = rows[np.arange(len(rows)), chosen.integers(0, CAPACITY, len(rows))] + chosen.random(len(rows))
     kept = np.stack([np.any(rows == row, axis=1) for row in range(N_ROWS)], axis=1)
-    assert_standard_mean(legendre(uniforms / N_ROWS, 8), detects=0.05, label="rows of a stream")
+    levels.assert_standard_mean(levels.legendre(uniforms / N_ROWS, 8), detects=0.05, label="rows of a stream")
     fraction = CAPACITY / N_ROWS
-    assert_fractions(kept, fraction, detects=0.05, label="each row of a stream")
+    levels.assert_fractions(kept, fraction, detects=0.05, label="each row of a stream")
     sd = math.sqrt(CAPACITY * fraction * (1.0 - fraction) * (N_ROWS - CAPACITY) / (N_ROWS - 1))
     for counts in (kept[:, :CAPACITY].sum(axis=1), kept[:, -CAPACITY:].sum(axis=1)):
-        assert_standard_mean((counts - CAPACITY * fraction) / sd, detects=0.05, label="first and last rows")
+        levels.assert_standard_mean(
+            (counts - CAPACITY * fraction) / sd, detects=0.05, label="first and last rows"
+        )

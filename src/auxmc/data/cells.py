@@ -143,8 +143,7 @@ def as_array(value: Any) -> NDArray[Any]:
     if isinstance(value, list | tuple):
         parts = value = [as_array(part) if isinstance(part, list | tuple) else part for part in value]
     is_masked = any(isinstance(part, np.ma.MaskedArray) for part in parts)
-    array: NDArray[Any] = np.ma.asarray(value) if is_masked else np.asarray(value)
-    return array
+    return np.ma.asarray(value) if is_masked else np.asarray(value)
 
 
 def _read_before_fault(cells: Cells, *, as_floats: bool) -> tuple[list[NDArray[Any]], DataError | None]:

@@ -36,8 +36,7 @@ def variance_of_mean(variance: float, correlations: ArrayLike, n: int) -> float:
         raise ValueError(f"n must be a positive integer, got {n}")
     if rho.ndim != 1 or rho.size < n - 1:
         raise ValueError(f"correlations must be at least n - 1 = {n - 1} on one axis, got shape {rho.shape}")
-    lags = np.arange(1, n)
-    return float(variance / n * (1.0 + 2.0 * np.sum((1.0 - lags / n) * rho[: n - 1])))
+    return float(variance / n * (1.0 + 2.0 * np.sum((1.0 - np.arange(1, n) / n) * rho[: n - 1])))
 
 
 def autocorrelations(series: ArrayLike) -> FloatArray:

@@ -303,8 +303,7 @@ def _block_shape(
     thin: int,
 ) -> tuple[int, int]:
     """Iterations whose random numbers are drawn together, and the number of such chunks in a block."""
-    n_blocks = max(1, round(n_draws / block_size))
-    block = math.ceil(n_draws / n_blocks)
+    block = math.ceil(n_draws / max(1, round(n_draws / block_size)))
     one_lane = jax.tree.map(lambda a: a[0], (lane_keys, lane_parameters))
     noise = jax.eval_shape(lambda key, p: sampler.build(p).draw(key), *one_lane)
     n_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(noise))

@@ -50,8 +50,7 @@ class Chains(NamedTuple):
     @property
     def n_lanes(self) -> int:
         """Number of chains at all sweep points together."""
-        array = next(iter(self.draws.values()))
-        return int(np.prod(array.shape[: len(self.axes) + 1]))
+        return int(np.prod(next(iter(self.draws.values())).shape[: len(self.axes) + 1]))
 
 
 def run_chains(

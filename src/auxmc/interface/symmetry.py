@@ -85,8 +85,7 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
 
 def _check(method: Method, mirrored: Callable[[Any], Any], what: str) -> None:
     layout = method.layout
-    random = np.random.default_rng(0)
-    points = jnp.asarray(random.normal(size=(8, layout.dim)))
+    points = jnp.asarray(np.random.default_rng(0).normal(size=(8, layout.dim)))
     tree = layout.tree(points[0])
     shapes = evaluated(what, mirrored, tree)
     wanted = jax.tree.map(jnp.shape, tree), jax.tree.structure(tree)

@@ -57,8 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise SettingsError(f"expected study=NAME, got {' '.join(words) or 'nothing'}")
         study = load_study(words.pop("study"))
         out = words.pop("out", None)
-        overrides = [f"{key}={value}" for key, value in words.items()]
-        settings = study.settings(overrides)
+        settings = study.settings([f"{key}={value}" for key, value in words.items()])
         if options.show:
             print(json.dumps(dataclasses.asdict(settings), indent=2))
             return 0

@@ -279,8 +279,7 @@ def _score(quantity: str, one: np.ndarray, two: np.ndarray, error: Mapping[Any, 
     one, two = one[np.isfinite(one)], two[np.isfinite(two)]
     if min(len(one), len(two)) < 2 or not (one.var() + two.var()) > 0.0:
         return math.nan
-    found = stats.ttest_ind(one, two, equal_var=False)
-    return float(stats.norm.isf(found.pvalue / 2.0))
+    return float(stats.norm.isf(stats.ttest_ind(one, two, equal_var=False).pvalue / 2.0))
 
 
 def _with_text_keys(frame: pd.DataFrame, dims: list[str]) -> pd.DataFrame:

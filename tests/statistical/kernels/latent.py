@@ -8,21 +8,8 @@ import numpy as np
 from jax.scipy.special import ndtr
 
 from auxmc.kernels.base import Kernel
+from auxmc.kernels.pseudo_marginal import updates
 from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
-from auxmc.kernels.pseudo_marginal.updates import (
-    METHODS,
-    Update,
-    auxiliary_pseudo_marginal,
-    correlated_pseudo_marginal,
-    crank_nicolson_auxiliary,
-    elliptical_auxiliary,
-    independence_auxiliary,
-    metropolis_position,
-    pseudo_marginal_method,
-    pseudo_marginal_metropolis,
-    random_walk_auxiliary,
-    slice_position,
-)
 from auxmc.models.abc_kernels import abc_estimator, log_abc_kernel
 from auxmc.models.estimator import Estimator
 from tests.statistical.kernel_checks import Case, always, keeping, with_noise, with_numbers
@@ -82,14 +69,14 @@ def latent(build, n_importance, **options):
 def _update(build):
     def of(estimator):
         update = build(estimator)
-        return Kernel(pseudo_marginal_metropolis(estimator, 1.0, 1).init, update.draw, update.apply)
+        return Kernel(updates.pseudo_marginal_metropolis(estimator, 1.0, 1).init, update.draw, update.apply)
 
     # Updates of u do not move x.
     return latent(of, 4, floor=0.0)
 
 
 def _method(name, n_importance):
-    build = lambda estimator: pseudo_marginal_method(name, estimator, 1.5, 1)
+    build = lambda estimator: updates.pseudo_marginal_method(name, estimator, 1.5, 1)
     return latent(build, n_importance, reversible=name in ("pm_mh", "cpm_mh"))
 
 
@@ -100,7 +87,7 @@ def _gaussian_abc():
     centre = observed * root / (tolerance**2 * precision)
     log_kernel = lambda u1, u2: log_abc_kernel("gaussian")(u1 + u2 - observed, tolerance)
     estimator = abc_estimator(log_kernel, lambda u: -0.5 * jnp.sum(jnp.square(u)), 1)
-    kernel = pseudo_marginal_method("apm_mi_mh", estimator, 1.0, 1)
+    kernel = updates.pseudo_marginal_method("apm_mi_mh", estimator, 1.0, 1)
 
     def start(key):
         total, difference = jax.random.normal(key, (2,))
@@ -116,23 +103,25 @@ def _gaussian_abc():
     return Case(kernel, start, transform, again, reversible=False)
 
 
-_crank_nicolson = lambda estimator: crank_nicolson_auxiliary(estimator, 0.6)
-_random_walk = lambda estimator: random_walk_auxiliary(estimator, 0.8)
-_correlated = lambda estimator: correlated_pseudo_marginal(estimator, 1.5, 0.6, 1)
+_crank_nicolson = lambda estimator: updates.crank_nicolson_auxiliary(estimator, 0.6)
+_random_walk = lambda estimator: updates.random_walk_auxiliary(estimator, 0.8)
+_correlated = lambda estimator: updates.correlated_pseudo_marginal(estimator, 1.5, 0.6, 1)
 CASES = {
-    "independence auxiliary": lambda: _update(independence_auxiliary),
+    "independence auxiliary": lambda: _update(updates.independence_auxiliary),
     "random walk auxiliary": lambda: _update(_random_walk),
     "correlated": lambda: latent(_correlated, 1),
     "joint hmc": lambda: latent(lambda e: pseudo_marginal_hmc(e, 0.7, (1, 3), 1), 4),
     "pm_mh, 1": lambda: _method("pm_mh", 1),
 }
 SLOW = {
-    "elliptical auxiliary": lambda: _update(elliptical_auxiliary),
+    "elliptical auxiliary": lambda: _update(updates.elliptical_auxiliary),
     "crank nicolson auxiliary": lambda: _update(_crank_nicolson),
-    "metropolis position": lambda: _update(lambda estimator: metropolis_position(estimator, 1.0, 1)),
-    "slice position step out": lambda: _update(lambda estimator: slice_position(estimator, 0.8, 1, 3)),
+    "metropolis position": lambda: _update(lambda estimator: updates.metropolis_position(estimator, 1.0, 1)),
+    "slice position step out": lambda: _update(
+        lambda estimator: updates.slice_position(estimator, 0.8, 1, 3)
+    ),
     "gaussian abc": _gaussian_abc,
-    **{f"{name}, {n}": partial(_method, name, n) for name in METHODS for n in (1, 4)},  # one is fast
+    **{f"{name}, {n}": partial(_method, name, n) for name in updates.METHODS for n in (1, 4)},  # one is fast
 }
 
 
@@ -142,15 +131,15 @@ SLOW = {
 def _cycle(
     change_auxiliary=lambda _, update: update,
     change_position=lambda _, update: update,
-    auxiliary=independence_auxiliary,
-    position=lambda estimator: metropolis_position(estimator, 1.5, 1),
+    auxiliary=updates.independence_auxiliary,
+    position=lambda estimator: updates.metropolis_position(estimator, 1.5, 1),
 ):
     """An APM kernel with one of its updates changed."""
 
     def build(estimator):
         first = change_auxiliary(estimator, auxiliary(estimator))
         second = change_position(estimator, position(estimator))
-        return auxiliary_pseudo_marginal(estimator, first, second)
+        return updates.auxiliary_pseudo_marginal(estimator, first, second)
 
     return build
 
@@ -201,16 +190,16 @@ def fresh_u_for_the_proposal(estimator, update):
         new, info = update.apply(noise[0], state._replace(auxiliary=noise[1]))
         return new._replace(auxiliary=state.auxiliary), info
 
-    return Update(draw, apply)
+    return updates.Update(draw, apply)
 
 
 BROKEN_BUILDS = {
     # One of the new u and the new estimate is kept without the other.
-    "auxiliary_not_stored": lambda e: keeping(pseudo_marginal_metropolis(e, 1.5, 1), "auxiliary"),
-    "estimate_not_stored": lambda e: keeping(pseudo_marginal_metropolis(e, 1.5, 1), "log_estimate"),
+    "auxiliary_not_stored": lambda e: keeping(updates.pseudo_marginal_metropolis(e, 1.5, 1), "auxiliary"),
+    "estimate_not_stored": lambda e: keeping(updates.pseudo_marginal_metropolis(e, 1.5, 1), "log_estimate"),
     "u_always_accepted": _cycle(numbers(log_uniform=always)),
     "narrow_proposal_of_u": _cycle(numbers(move=shrunk)),
-    "narrow_ellipse": _cycle(numbers(direction=shrunk), auxiliary=elliptical_auxiliary),
+    "narrow_ellipse": _cycle(numbers(direction=shrunk), auxiliary=updates.elliptical_auxiliary),
     "unshrunk_proposal_of_u": _cycle(unshrunk_proposal_of_u, auxiliary=_crank_nicolson),
     "unshrunk_proposal_of_u_with_x": lambda e: unshrunk_proposal_of_u(e, _correlated(e)),
     "no_density_of_u_in_the_ratio": _cycle(no_density_of_u_in_the_ratio, auxiliary=_random_walk),
@@ -224,7 +213,7 @@ BROKEN_BUILDS = {
     # The bracket is on one side of the current point.
     "one_sided_slice_of_x": _cycle(
         change_position=numbers(bracket_uniform=jnp.zeros_like, direction=jnp.ones_like),
-        position=lambda estimator: slice_position(estimator, 1.5, 1),
+        position=lambda estimator: updates.slice_position(estimator, 1.5, 1),
     ),
 }
 BROKEN = {name: partial(latent, build, 1) for name, build in BROKEN_BUILDS.items()}

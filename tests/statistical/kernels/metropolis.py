@@ -5,14 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr
 
-from auxmc.kernels.hamiltonian.hmc import hmc
-from auxmc.kernels.hamiltonian.langevin import mala, unadjusted_langevin
-from auxmc.kernels.hamiltonian.nuts import nuts
-from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
-from auxmc.kernels.hamiltonian.riemannian_hmc import dense_metric, riemannian_hmc
-from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, permuted_scan, systematic_scan
-from auxmc.kernels.metropolis.involution import involution_metropolis
-from auxmc.kernels.metropolis.metropolis import metropolis_independence, random_walk_metropolis
+from auxmc import kernels
 from tests.statistical.kernel_checks import (
     BIMODAL,
     LOGISTIC,
@@ -29,7 +22,7 @@ from tests.unit.kernels.toys import log_normal
 
 
 def random_walk(log_density):
-    return random_walk_metropolis(log_density, 1.0, 1)
+    return kernels.random_walk_metropolis(log_density, 1.0, 1)
 
 
 def _logistic_proposal(key):
@@ -41,16 +34,16 @@ def independence(log_density):
         scaled = x[0] / 1.5
         return log_density(x) + scaled + 2.0 * jnp.logaddexp(0.0, -scaled)
 
-    return metropolis_independence(log_weight, _logistic_proposal)
+    return kernels.metropolis_independence(log_weight, _logistic_proposal)
 
 
 def coarse_hmc(log_density):
     """A step of 0.12 is coarse for the narrow mode (sd 0.1), where one proposal in five is rejected."""
-    return hmc(log_density, 0.12, (2, 6), 1)
+    return kernels.hmc(log_density, 0.12, (2, 6), 1)
 
 
 def _langevin(target, step_size):
-    return at_position(mala(target.log_density, step_size, 1), target)
+    return at_position(kernels.mala(target.log_density, step_size, 1), target)
 
 
 def _partner(x):
@@ -61,14 +54,14 @@ def _partner(x):
 
 def _gibbs(scan, reversible):
     covariance = np.array([[1.0, 0.7], [0.7, 1.0]])
-    kernel = gibbs(gaussian_blocks(np.zeros(2), covariance), scan)
+    kernel = kernels.gibbs(kernels.gaussian_blocks(np.zeros(2), covariance), scan)
     return at_position(kernel, gaussian(np.zeros(2), covariance), reversible=reversible)
 
 
 def _persistent(turned=False):
     """Position and momentum; `turned` momenta are kept by a refreshment without effect, and reversed at the end."""
     fraction = 0.7
-    kernel = persistent_hmc(BIMODAL.log_density, 0.17, 4, fraction, 1)
+    kernel = kernels.persistent_hmc(BIMODAL.log_density, 0.17, 4, fraction, 1)
 
     def start(key):
         key_position, key_momentum = jax.random.split(key)
@@ -91,12 +84,12 @@ def _persistent(turned=False):
 def _with_masses(**changes):
     """The masses are far from those of the target, and steps so coarse that some trajectories are rejected."""
     target = gaussian(np.zeros(2), [[1.0, 0.7], [0.7, 1.0]])
-    kernel = hmc(target.log_density, 0.5, (2, 4), 2, jnp.asarray(INVERSE_MASS))
+    kernel = kernels.hmc(target.log_density, 0.5, (2, 4), 2, jnp.asarray(INVERSE_MASS))
     return at_position(with_numbers(kernel, **changes), target)
 
 
 def _no_u_turn(change=lambda kernel: kernel):
-    kernel = nuts(BIMODAL.log_density, 0.12, jnp.full(1, 0.8), 3)
+    kernel = kernels.nuts(BIMODAL.log_density, 0.12, jnp.full(1, 0.8), 3)
     return at_position(change(kernel), BIMODAL, reversible=False)
 
 
@@ -119,7 +112,7 @@ def _banana_metric(x):
 
 def _riemannian(metric=_banana_metric, **options):
     """Steps so coarse that trajectories are rejected for their energy, and for implicit steps without a solution."""
-    kernel = riemannian_hmc(
+    kernel = kernels.riemannian_hmc(
         BANANA.log_density, metric, 0.5, (1, 2), 2, **{"max_iterations": 12, "tolerance": 1e-6} | options
     )
     return at_position(kernel, BANANA)
@@ -129,7 +122,7 @@ def _unadjusted():
     """Its biased distribution is wider than the normal one by 1 / (1 - size^2 / 4)."""
     size = 0.9
     biased = gaussian(np.zeros(1), [[1.0 / (1.0 - size**2 / 4.0)]])
-    kernel = unadjusted_langevin(log_normal, size, 1)
+    kernel = kernels.unadjusted_langevin(log_normal, size, 1)
     return at_position(kernel, biased, reversible=False)
 
 
@@ -139,9 +132,9 @@ CASES = {
     "langevin": lambda: _langevin(BIMODAL, 0.15),
     # It does not lead from one mode to the other.
     "involution": lambda: at_position(
-        involution_metropolis(LOGISTIC.log_density, _partner), LOGISTIC, floor=0.2
+        kernels.involution_metropolis(LOGISTIC.log_density, _partner), LOGISTIC, floor=0.2
     ),
-    "gibbs": lambda: _gibbs(systematic_scan((0, 1)), False),
+    "gibbs": lambda: _gibbs(kernels.systematic_scan((0, 1)), False),
     "persistent": _persistent,
     "unadjusted langevin": _unadjusted,
     "no-U-turn": _no_u_turn,
@@ -149,7 +142,7 @@ CASES = {
 }
 SLOW = {
     "langevin on logistic": lambda: _langevin(LOGISTIC, 1.1),
-    "gibbs permuted": lambda: _gibbs(permuted_scan(2), True),
+    "gibbs permuted": lambda: _gibbs(kernels.permuted_scan(2), True),
     "persistent turned": lambda: _persistent(turned=True),
     "hmc with masses": _with_masses,
 }
@@ -176,7 +169,7 @@ def _drifting(kernel):
 
 
 def _without_log_determinant(x):
-    return dense_metric(_banana_metric(x))._replace(half_log_determinant=jnp.zeros(()))
+    return kernels.dense_metric(_banana_metric(x))._replace(half_log_determinant=jnp.zeros(()))
 
 
 BROKEN = {
@@ -190,7 +183,9 @@ BROKEN_ON_LINE = {
     "scaled_log_ratio": lambda density: with_numbers(random_walk(density), log_uniform=lambda u: 1.1 * u),
     "stale_log_density": lambda density: keeping(random_walk(density), "log_density"),
     # The density of the proposals is left out of the ratio.
-    "independence_without_weight": lambda density: metropolis_independence(density, _logistic_proposal),
+    "independence_without_weight": lambda density: kernels.metropolis_independence(
+        density, _logistic_proposal
+    ),
     "hmc_without_accept_test": lambda density: with_numbers(coarse_hmc(density), log_uniform=always),
     "hmc_without_first_kick": hmc_without_first_kick,
 }

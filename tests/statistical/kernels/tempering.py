@@ -7,11 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logit, ndtr
 
-from auxmc.kernels.tempering.continuous_tempering import (
-    continuously_tempered_hmc,
-    gibbs_continuous_tempering,
-    plateau_tempered_hmc,
-)
+from auxmc.kernels.tempering import continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.models.bridge import bridge, gaussian_base
@@ -96,13 +92,13 @@ def _draw_b(x, uniform):
 
 
 def _gibbs(**options):
-    kernel = gibbs_continuous_tempering(BRIDGE, 0.5, 3, **options)
+    kernel = continuous_tempering.gibbs_continuous_tempering(BRIDGE, 0.5, 3, **options)
     return _joint(kernel, _draw_b, lambda state: state.inverse_temperature, True)
 
 
 def _extended(mass, reversible, **options):
     """With all momenta renewed the extended dynamics are reversible in position and temperature together."""
-    kernel = continuously_tempered_hmc(BRIDGE, 0.4, 3, mass, **options)
+    kernel = continuous_tempering.continuously_tempered_hmc(BRIDGE, 0.4, 3, mass, **options)
     control = lambda x, uniform: logit(_draw_b(x, uniform))
     return _joint(kernel, control, lambda state: state.inverse_temperature, True, reversible)
 
@@ -136,7 +132,7 @@ def _plateaus(log_zeta_used=0.3, **options):
     low, high, log_zeta = 0.7, 2.0, 0.3
     base = gaussian_base(jnp.zeros(1), jnp.ones(1))
     normals = bridge(lambda x: -0.5 * ((x[0] - MEAN) / SD) ** 2, base, log_zeta_used)
-    kernel = plateau_tempered_hmc(normals, 0.3, 3, (low, high), 0.5, **options)
+    kernel = continuous_tempering.plateau_tempered_hmc(normals, 0.3, 3, (low, high), 0.5, **options)
 
     def temperature(u):
         return 0.5 + 0.5 * jnp.cos(jnp.pi * jnp.clip((jnp.abs(u) - low) / (high - low), 0.0, 1.0))

@@ -60,8 +60,7 @@ def test_several_probit_factors_settle_near_the_exact_evidence():
     # The evidence is the orthant probability of y_i (a_i x + noise).
     signed = np.array(labels)[:, None] * ROWS
     distribution = stats.multivariate_normal(-signed @ MEAN, signed @ PRIOR @ signed.T + np.eye(4))
-    exact = np.log(distribution.cdf(np.zeros(4)))
-    assert fit.log_normaliser == pytest.approx(exact, abs=0.01)
+    assert fit.log_normaliser == pytest.approx(np.log(distribution.cdf(np.zeros(4))), abs=0.01)
 
 
 def test_damping_reaches_the_same_fixed_point():

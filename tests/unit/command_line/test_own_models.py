@@ -74,8 +74,7 @@ def test_draws_are_those_of_the_posterior_and_are_kept(conjugate, tmp_path, caps
     printed = capsys.readouterr()
     assert "mean" in printed.out
     assert f"draws, summary and plots are in {out}" in printed.err
-    tree = xr.open_datatree(out / "result.nc", engine="h5netcdf")
-    draws = tree["posterior/mean"].to_numpy()
+    draws = xr.open_datatree(out / "result.nc", engine="h5netcdf")["posterior/mean"].to_numpy()
     assert draws.shape == (4, 200)
     assert draws.mean() == pytest.approx(Y.sum() / 4.0, abs=0.15)
     assert draws.std() == pytest.approx(0.5, abs=0.1)

@@ -132,8 +132,7 @@ def test_a_bad_cell_is_named_and_fixed(whole, tmp_path, capsys):
     error = capsys.readouterr().err
     assert "row 813 (line 814), column 'age': " in error
     assert f"the chunks before it are in {tmp_path / 'run'}" in error
-    kept = record_in(tmp_path / "run")
-    assert kept["n_rows"].iloc[-1] == 800
+    assert record_in(tmp_path / "run")["n_rows"].iloc[-1] == 800
     lines[813] = good
     path.write_text("\n".join(lines) + "\n")
     assert run(path, *out) == 0
@@ -178,8 +177,7 @@ def test_a_folder_with_other_settings_is_rejected_without_restart(tmp_path, caps
     assert 'columns: ["load", "age", "pressure"] there, ["age", "load", "pressure"] now' in error
     assert "seed: 20170717 there, 3 now" in error
     assert "--restart" in error
-    other = write_parquet(tmp_path / "other.parquet", DATA[1:])
-    assert run(other, *out) == 2
+    assert run(write_parquet(tmp_path / "other.parquet", DATA[1:]), *out) == 2
     assert "first_row" in capsys.readouterr().err
     assert run(path, *out, "--seed", "3", "--restart") == 0
     assert len(record_in(tmp_path / "run")) == 3

@@ -61,18 +61,3 @@ def test_it_is_inside_the_range_and_constant_values_keep_it_open():
         assert 0.0 <= found.lower[0] <= constant <= found.upper[0] <= 1.0
     few = confidence_sequence([0.4], 0.0, 1.0, 1e-6)
     assert (few.lower[0], few.upper[0]) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: confidence_sequence([1, 3, math.nan], 0, 2, 0.1), r"in \[0, 2\], got 2 .*, such as 3.0"),
-        (lambda: confidence_sequence([], 0.0, 1.0, 0.1), r"with a draw at least, got \[0\]"),
-        (lambda: confidence_sequence([0.0], 0.0, 0.0, 0.1), r"low must be below high .*, got 0\.0 and 0\.0"),
-        (lambda: confidence_sequence([0.0], 0.0, 1.0, 1.0), r"alpha must be above 0 and below 1, got 1\.0"),
-        (lambda: confidence_sequence([0.0], 0.0, 1.0, 0.1, times=[2]), r"values from 1 to 1, got \[2\]"),
-    ],
-)
-def test_what_is_no_bounded_sample_is_rejected(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -80,8 +80,7 @@ def test_draws_with_their_axes_in_another_order_are_rejected():
 
 def _awkward():
     """Thirty arrays [chain, draw] of wide or narrow values, ties, few draws, drifts and chains that disagree."""
-    rng = np.random.default_rng(0)
-    noise = rng.normal(size=(4, 200))
+    noise = np.random.default_rng(0).normal(size=(4, 200))
     slow = np.cumsum(noise, axis=1)
     moved, far = noise + np.array([[1.0], [0.0], [0.0], [0.0]]), noise.copy()
     far[2, 50] = -1e17

@@ -34,23 +34,18 @@ def test_errors_are_those_of_repetitions():
         estimates.append([found.mean[0], found.mean_error[0], found.sd[0], found.sd_error[0]])
     mean, mean_error, sd, sd_error = np.array(estimates).T
     for value, error in ((mean, mean_error), (sd, sd_error)):
-        ratio = np.mean(error**2) / np.var(value)
-        assert ratio == pytest.approx(1.0, abs=0.25)
+        assert np.mean(error**2) / np.var(value) == pytest.approx(1.0, abs=0.25)
 
 
-def test_a_single_unit_has_no_error_and_shapes_must_agree():
+def test_a_single_unit_has_no_error():
     found = weighted_estimates(np.zeros((1, 4)), np.arange(4.0).reshape(1, 4, 1))
     assert found.mean[0] == 1.5
     assert np.isnan([found.mean_error[0], found.sd_error[0]]).all()
-    with pytest.raises(ValueError, match=r"log_weights must be \[unit, draw\]"):
-        weighted_estimates(np.zeros(3), np.zeros((3, 1)))
 
 
 def test_batches_are_consecutive_and_drop_the_first_draws():
     found = in_batches(np.arange(14.0).reshape(2, 7), 3)
     np.testing.assert_array_equal(found, [[1, 2], [3, 4], [5, 6], [8, 9], [10, 11], [12, 13]])
-    with pytest.raises(ValueError, match="2 draws cannot be cut into 3 batches"):
-        in_batches(np.zeros((1, 2)), 3)
 
 
 def _sums(logs, positions):

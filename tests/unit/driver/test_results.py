@@ -11,17 +11,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from auxmc.driver import results
 from auxmc.driver.files import checked_arrays, write_arrays
-from auxmc.driver.results import (
-    checked_csv,
-    read_groups,
-    read_result,
-    read_table,
-    regenerate_command,
-    write_csv,
-    write_result,
-    write_table,
-)
 from auxmc.driver.seeds import generator, stream
 from auxmc.errors import DamagedFile
 from auxmc_pipeline.checksums import SUMS, check_kept, sums_of
@@ -35,12 +26,12 @@ def test_groups_are_read_as_xarray_reads_them(tmp_path):
     arrays = {"ess": (dims, np.ones((3, 2, 2)), {"units": "draws"}), "is_on": ("name", [True, False])}
     data = xr.Dataset(arrays, coordinates)
     provenance = {"settings": {"method": "m"}, "numbers": "abc", "wall_s": 1.5}
-    write_result(tmp_path / "a.nc", {"statistics": data, "posterior": data}, provenance)
-    about, groups = read_groups(tmp_path / "a.nc", ["statistics", "curves"])
+    results.write_result(tmp_path / "a.nc", {"statistics": data, "posterior": data}, provenance)
+    about, groups = results.read_groups(tmp_path / "a.nc", ["statistics", "curves"])
     assert (about["numbers"], about["wall_s"], list(groups)) == ("abc", 1.5, ["statistics"])
     xr.testing.assert_equal(groups["statistics"], data)
     assert groups["statistics"]["ess"].attrs["units"] == "draws"
-    tree = read_result(tmp_path / "a.nc")
+    tree = results.read_result(tmp_path / "a.nc")
     xr.testing.assert_equal(tree["statistics"].to_dataset(), data)
     assert tree["statistics"]["ess"].attrs["units"] == "draws"
     assert json.loads(tree.attrs["settings"]) == {"method": "m"}
@@ -69,9 +60,9 @@ except OSError as error:
 
 def test_missing_files_name_the_command_that_makes_them(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no result file .*x\.nc: make it with `snakemake"):
-        read_result(tmp_path / "x.nc")
+        results.read_result(tmp_path / "x.nc")
     with pytest.raises(FileNotFoundError, match=r"no table .*x\.parquet: make it with `snakemake"):
-        read_table(tmp_path / "x.parquet")
+        results.read_table(tmp_path / "x.parquet")
 
 
 def test_rows_have_one_value_each_and_sweeps_replace_settings(tmp_path):
@@ -82,23 +73,22 @@ def test_rows_have_one_value_each_and_sweeps_replace_settings(tmp_path):
     }
     statistics = xr.Dataset(arrays, {"step": [0.1, 0.2], "coordinate": ["a", "b"]})
     about = {"settings": {"method": "m", "step": 9.0, "batch": {}}, "numbers": "abc"}
-    write_result(tmp_path / "a.nc", {"statistics": statistics}, about)
+    results.write_result(tmp_path / "a.nc", {"statistics": statistics}, about)
     table = rows_with_settings(Tables(tabulate([tmp_path / "a.nc"])), "statistics")
     assert len(table) == 4 + 8 + 1
     ess = table[table["quantity"] == "ess"]
     assert set(ess["step"]) == {0.1, 0.2}
     assert set(ess["unit"]) == {"draws"}
     assert table[table["quantity"] == "total"]["step"].item() == 9.0
-    write_table(tmp_path / "t.parquet", table)
-    assert read_table(tmp_path / "t.parquet").equals(table)
+    results.write_table(tmp_path / "t.parquet", table)
+    assert results.read_table(tmp_path / "t.parquet").equals(table)
 
 
 def test_streams_with_different_names_differ_and_are_stable():
     names = [("a", "b"), ("ab",), ("a", 1), ("a", "1"), ("a",)]
     draws = [generator(3, *name).integers(2**62) for name in names]
     assert len(set(draws)) == len(names)
-    keys = {str(stream(3, *name)) for name in names}
-    assert len(keys) == len(names)
+    assert len({str(stream(3, *name)) for name in names}) == len(names)
     assert generator(3, "a").integers(2**62) != generator(4, "a").integers(2**62)
     assert generator(3, "a").integers(2**62) == draws[-1]
 
@@ -117,7 +107,7 @@ def flipped(path, place):
 @pytest.fixture
 def result(tmp_path):
     path = tmp_path / "results" / "quick" / "radon" / "nuts.nc"
-    write_result(path, {"statistics": xr.Dataset({"mean": ((), 1.5)})}, {"study": "radon"})
+    results.write_result(path, {"statistics": xr.Dataset({"mean": ((), 1.5)})}, {"study": "radon"})
     return path
 
 
@@ -127,14 +117,14 @@ def test_a_result_with_a_flipped_bit_or_cut_short_is_noticed(result):
     for place in np.linspace(0, len(whole) - 60, 20).astype(int):
         flipped(result, place)
         with pytest.raises(DamagedFile, match=AGAIN.format("nuts.nc")):
-            read_result(result)
+            results.read_result(result)
         flipped(result, place)
-    with read_result(result) as tree:
+    with results.read_result(result) as tree:
         assert float(tree["statistics"]["mean"]) == 1.5
     for n_bytes in (0, 10, 2000):
         result.write_bytes(whole[:n_bytes])
         with pytest.raises(DamagedFile, match=AGAIN.format("nuts.nc")):
-            read_result(result)
+            results.read_result(result)
 
 
 def test_tables_of_a_study_are_made_again_by_the_rule_of_their_folder(tmp_path):
@@ -157,30 +147,30 @@ def test_tables_of_a_study_are_made_again_by_the_rule_of_their_folder(tmp_path):
 def test_the_result_of_a_sweep_is_made_again_by_its_sweep():
     path = Path("results/smoke/radon/sweeps/a/b.nc")
     words = "preset=smoke study=radon name=a over=..."
-    assert regenerate_command(path) == f"`snakemake sweep --forcerun {path} --config {words}`"
+    assert results.regenerate_command(path) == f"`snakemake sweep --forcerun {path} --config {words}`"
 
 
 def test_changed_cells_of_a_table_are_noticed(tmp_path):
     path = tmp_path / "results" / "quick" / "radon" / "summary.parquet"
     table = pd.DataFrame({"case": ["a", None, "b"], "value": [1.0, np.nan, 3.0]})
-    write_table(path, table)
-    pd.testing.assert_frame_equal(read_table(path), table)
+    results.write_table(path, table)
+    pd.testing.assert_frame_equal(results.read_table(path), table)
     flipped(path, path.read_bytes().index(np.float64(3.0).tobytes()))
     assert pd.read_parquet(path)["value"].iloc[2] != 3.0
     with pytest.raises(DamagedFile, match=AGAIN.format("summary.parquet")):
-        read_table(path)
+        results.read_table(path)
     path.write_bytes(b"PAR1")
     with pytest.raises(DamagedFile, match=AGAIN.format("summary.parquet")):
-        read_table(path)
+        results.read_table(path)
 
 
 def test_a_changed_csv_is_noticed(tmp_path):
     path = tmp_path / "claims.csv"
-    write_csv(path, pd.DataFrame({"a": [1.25]}))
-    assert checked_csv(path) == path
+    results.write_csv(path, pd.DataFrame({"a": [1.25]}))
+    assert results.checked_csv(path) == path
     path.write_text(path.read_text().replace("1.25", "1.35"))
     with pytest.raises(DamagedFile, match="changed since it was written"):
-        checked_csv(path)
+        results.checked_csv(path)
 
 
 def test_what_was_kept_is_compared_with_its_sums(tmp_path, result):

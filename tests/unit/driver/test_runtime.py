@@ -127,5 +127,4 @@ def test_lanes_of_one_device_are_left_as_they_are(n_lanes):
 def test_programs_that_run_once_are_optimised_if_bits_count(monkeypatch, flags, compiles_fast, once, level):
     monkeypatch.setenv("XLA_FLAGS", flags)
     monkeypatch.setattr(runtime, "_compiles_fast", compiles_fast)
-    options = runtime.compiler_options(once=once)
-    assert options.get("xla_backend_optimization_level") == level
+    assert runtime.compiler_options(once=once).get("xla_backend_optimization_level") == level

@@ -98,8 +98,7 @@ def test_rows_come_in_chunks_of_the_sizes_asked_for(uninterrupted):
 @pytest.mark.parametrize("first", [30, 647, 1500])
 def test_appended_rows_give_the_record_of_an_uninterrupted_run(uninterrupted, tmp_path, first):
     checkpoint = Checkpoint(tmp_path / "stream", "same")
-    begun = run(DATA[:first], checkpoint)
-    assert begun.provisional == ((first - 7) % 10 != 0)
+    assert run(DATA[:first], checkpoint).provisional == ((first - 7) % 10 != 0)
     finished = run(DATA, checkpoint)
     assert finished.n_resumed == (first - 7) // 10 + 1
     same_record(finished, uninterrupted)
@@ -146,13 +145,11 @@ def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(tmp_path, 
             store=store,
             **OPTIONS,
         )
-        whole = done.record["n_rows"][: -1 if done.provisional else None]
-        assert store.n_rows == whole[-1]
+        assert store.n_rows == done.record["n_rows"][: -1 if done.provisional else None][-1]
         np.testing.assert_array_equal(store.draw(np.arange(store.n_rows)), data[: store.n_rows])
         return done
 
-    begun = from_file(data[:133])
-    assert begun.provisional
+    assert from_file(data[:133]).provisional
     # A number in the file of rows that is not the one that was absorbed.
     whole = (tmp_path / "state" / "rows.bin").read_bytes()
     (tmp_path / "state" / "rows.bin").write_bytes(whole[:100] + b"\x01" + whole[101:])

@@ -135,8 +135,7 @@ def test_modes_without_draws_and_chains_in_different_modes_are_warned_of():
     signs = np.array([1.0, 1.0, -1.0, -1.0])[:, None, None]
     with pytest.warns(auxmc.SamplingWarning, match="the chains disagree"):
         auxmc.evidence_of({"x": one * signs}, _two_modes)
-    mixed = one * random.choice([-1.0, 1.0], size=(4, 500, 1))
-    found = auxmc.evidence_of({"x": mixed}, _two_modes)
+    found = auxmc.evidence_of({"x": one * random.choice([-1.0, 1.0], size=(4, 500, 1))}, _two_modes)
     assert is_right(found, math.log(4.0 * math.pi))
     assert not found.warnings
 

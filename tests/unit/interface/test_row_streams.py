@@ -101,8 +101,7 @@ def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path):
         run(iter([behind[:50], behind[50:]]))
     with pytest.raises(ValueError, match="120 rows were absorbed before, but rows has 90: give all rows"):
         run(ROWS[:90])
-    again = run(ROWS)
-    np.testing.assert_array_equal(again.record["log_evidence"], once.record["log_evidence"])
+    np.testing.assert_array_equal(run(ROWS).record["log_evidence"], once.record["log_evidence"])
 
 
 def test_numbers_that_a_compiled_function_holds_are_part_of_the_model():

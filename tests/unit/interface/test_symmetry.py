@@ -101,8 +101,7 @@ def test_points_of_another_mode_lie_apart(dim):
 
 
 def test_starts_come_from_every_cluster():
-    random = np.random.default_rng(0)
-    points = random.normal(size=(16, 3)) * 0.1
+    points = np.random.default_rng(0).normal(size=(16, 3)) * 0.1
     points[:2] += 5.0
     for seed in range(5):
         chosen = spread_starts(points, 4, seed)

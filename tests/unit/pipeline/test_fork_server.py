@@ -24,8 +24,7 @@ def client(environment, *words, **settings):
 
 
 def test_commands_run_in_forks_of_one_process_in_their_own_folder_and_environment(served, tmp_path):
-    parents = {client(served, *SAY_PARENT).stdout.split("\n")[0] for _ in range(2)}
-    assert len(parents) == 1
+    assert len({client(served, *SAY_PARENT).stdout.split("\n")[0] for _ in range(2)}) == 1
     script = "import os; print(os.getcwd(), os.environ['WORD'])"
     done = client(served | {"WORD": "own"}, "timeit", "-n1", "-r1", script, cwd=tmp_path)
     assert done.stdout.startswith(f"{tmp_path} own\n")
@@ -57,5 +56,4 @@ def test_a_command_ends_with_its_client(served):
 
 def test_without_a_server_a_command_runs_in_its_own_process(tmp_path):
     environment = os.environ | {ADDRESS: str(tmp_path / "nobody")}
-    done = client(environment, *SAY_PARENT)
-    assert done.stdout.split("\n")[0] == f"parent {os.getpid()}"
+    assert client(environment, *SAY_PARENT).stdout.split("\n")[0] == f"parent {os.getpid()}"

@@ -72,8 +72,7 @@ def test_a_finished_study_is_published_whole_and_only_once(root):
     (place / "cases").mkdir(parents=True)
     (place / "cases" / "gone.nc.gz").touch()
     n_written, files = publish(root)
-    figures = {f"figures/{name}.svg" for name in STUDY.figures}
-    assert files == TABLES | figures
+    assert files == TABLES | {f"figures/{name}.svg" for name in STUDY.figures}
     assert n_written == len(files)
     tables = [pd.read_parquet(folder / "tables" / "chain.parquet") for folder in (place, results)]
     pd.testing.assert_frame_equal(*tables)

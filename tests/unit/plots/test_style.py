@@ -65,8 +65,7 @@ def test_files_hold_no_date_and_repeat_to_the_byte(tmp_path):
 
 def test_data_of_a_large_drawing_are_a_bitmap_in_svg_alone(tmp_path):
     figure = small_figure()
-    axis = figure.axes[0]
-    axis.scatter(*np.random.default_rng(1).normal(size=(2, 8000)))
+    figure.axes[0].scatter(*np.random.default_rng(1).normal(size=(2, 8000)))
     svg, pdf = save_figure(figure, tmp_path / "figure", ("svg", "pdf"))
     assert svg.stat().st_size < 100_000
     assert b"data:image/png" in svg.read_bytes()

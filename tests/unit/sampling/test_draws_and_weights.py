@@ -90,8 +90,7 @@ def test_the_index_of_pareto_weights_is_found(index):
 
 
 def test_bounded_weights_have_a_negative_index():
-    levels = (np.arange(10_000) + 0.5) / 10_000
-    assert float(pareto_index(np.log(levels))) < 0.0
+    assert float(pareto_index(np.log((np.arange(10_000) + 0.5) / 10_000))) < 0.0
     np.testing.assert_array_equal(pareto_index(np.zeros((2, 50))), [-np.inf, -np.inf])
 
 

@@ -240,8 +240,7 @@ def _slow_at_bounds(
     points = np.tile(_aside(start), (2, len(chosen), 1))
     for i, (place, end) in enumerate(ends[k] for k in chosen):
         points[:, i, place] = 0.5 * end, end
-    values = programs.at_points(log_density, points.reshape(-1, start.size))
-    half, at_end = values.reshape(2, -1)
+    half, at_end = programs.at_points(log_density, points.reshape(-1, start.size)).reshape(2, -1)
     with np.errstate(invalid="ignore"):
         slow = np.isfinite(half) & (half - at_end < _FALL_AT_BOUND) & (at_end > largest - _NO_MASS)
     names = dict.fromkeys(layout.coordinates()[ends[k][0]] for k in chosen[slow])

@@ -89,8 +89,7 @@ def row_model(
     check_callable("log_likelihood", log_likelihood, "maps parameters and rows to log likelihoods [row]")
     check_callable("log_prior", log_prior, "maps parameters to their log prior density")
     check_callable("draw_prior", draw_prior, "maps a key to parameters")
-    key = jax.random.key(0)
-    shapes = evaluated("draw_prior", draw_prior, key)
+    shapes = evaluated("draw_prior", draw_prior, jax.random.key(0))
     if not jax.tree.leaves(shapes):
         raise ValueError("draw_prior must return parameters, arrays by name, got none")
     follows_its_key("draw_prior", draw_prior)

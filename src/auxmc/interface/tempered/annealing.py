@@ -192,8 +192,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
             def one(pair: tuple[Array, TemperedState]) -> tuple[TemperedState, Array]:
                 own = jax.random.fold_in(pair[0], k + n_after)
                 step = jnp.exp(log_step) * fraction_of_step(jax.random.fold_in(own, 99))
-                near = bridge(guard=step * new) if is_open else joined
-                update = kernel(near, step)
+                update = kernel(bridge(guard=step * new) if is_open else joined, step)
                 moved, info = update.apply(update.draw(own), pair[1], new)
                 return moved, info.acceptance_rate
 

@@ -176,8 +176,7 @@ def _estimated(
     advice: list[Advice] = []
     if one:
         _, *inside = starts_inside(model, found.mixture, random, looks[0] * N_RUNS)
-        method_run = method_of(method, model, found, n_steps)
-        tree, _ = run_method(method_run, None, options)
+        tree, _ = run_method(method_of(method, model, found, n_steps), None, options)
         stats = tree["sample_stats"]
         target, base_weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
         value = log_evidence(target, base_weight)

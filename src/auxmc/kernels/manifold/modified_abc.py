@@ -115,8 +115,7 @@ def modified_abc(
 
     def init(position: Array, key: Array | None = None) -> ModifiedABCState:
         closest = bracket_uniforms(quantile, position, observations, 0.0, _SOLVE_BISECTIONS)
-        uniforms = 0.5 * (closest.lower + closest.upper)
-        return evaluate(position, uniforms, brackets_at(position))[0]
+        return evaluate(position, 0.5 * (closest.lower + closest.upper), brackets_at(position))[0]
 
     def draw(key: Array) -> ModifiedABCNoise:
         uniforms = jax.random.uniform(jax.random.fold_in(key, 0), (n_data + dim,), dtype=jnp.float64)

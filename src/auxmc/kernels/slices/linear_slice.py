@@ -8,14 +8,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions
-from auxmc.kernels.slices.core import (
-    MAX_PASSES,
-    Candidate,
-    Shrunk,
-    is_on_slice,
-    shrink_bracket,
-    slice_kernel,
-)
+from auxmc.kernels.slices import core
 
 
 class LineNoise(NamedTuple):
@@ -50,12 +43,12 @@ def draw_line(key: Array, dim: int, max_step_outs: int = 0, *, unit_length: bool
 def shrink_line(
     noise: LineNoise,
     width: Array | float,
-    current: Candidate,
-    evaluate: Callable[[Array], Candidate],
+    current: core.Candidate,
+    evaluate: Callable[[Array], core.Candidate],
     max_step_outs: int = 0,
-    max_passes: int | Array = MAX_PASSES,
+    max_passes: int | Array = core.MAX_PASSES,
     max_doublings: int = 0,
-) -> Shrunk:
+) -> core.Shrunk:
     """Moves to a point of the slice on the line through the current point along `noise.direction`.
 
     The bracket has length `width` times that of the direction and lies uniformly around the current point;
@@ -75,7 +68,7 @@ def shrink_line(
     lower = -width * noise.bracket_uniform
     upper = lower + width
 
-    def at_offset(offset: Array) -> Candidate:
+    def at_offset(offset: Array) -> core.Candidate:
         return evaluate(origin + offset * noise.direction)
 
     n_tests = jnp.zeros((), jnp.int32)
@@ -92,15 +85,15 @@ def shrink_line(
         lower, upper = doubled.lower, doubled.upper
         start = current._replace(work=(jax.tree.map(jnp.add, current.work, doubled.work), doubled.n_tests))
 
-        def evaluate_offset(offset: Array) -> Candidate:
+        def evaluate_offset(offset: Array) -> core.Candidate:
             found = at_offset(offset)
-            on_slice = is_on_slice(found, log_height)
+            on_slice = core.is_on_slice(found, log_height)
             reached = doubled._replace(n_tests=n_tests, work=found.work, is_reachable=on_slice)
             reached = _halve(at_offset, log_height, reached, width, offset)
             value = jnp.where(reached.is_reachable, found.log_density, -jnp.inf)
             return found._replace(log_density=value, work=(reached.work, reached.n_tests))
 
-    shrunk = shrink_bracket(
+    shrunk = core.shrink_bracket(
         noise.key,
         evaluate_offset,
         start,
@@ -124,7 +117,7 @@ def linear_slice(
     dim: int = FROM_POSITION,
     max_step_outs: int = 0,
     *,
-    max_passes: int | Array = MAX_PASSES,
+    max_passes: int | Array = core.MAX_PASSES,
     max_doublings: int = 0,
 ) -> Kernel:
     """Slice sampling along a line of uniformly random direction.
@@ -156,11 +149,11 @@ def linear_slice(
     if max_step_outs and max_doublings:
         raise ValueError("max_step_outs and max_doublings: expected one of them, got both")
 
-    def shrink(noise: LineNoise, current: Candidate) -> Shrunk:
-        evaluate = lambda point: Candidate(point, log_density(point))  # noqa: E731
+    def shrink(noise: LineNoise, current: core.Candidate) -> core.Shrunk:
+        evaluate = lambda point: core.Candidate(point, log_density(point))  # noqa: E731
         return shrink_line(noise, width, current, evaluate, max_step_outs, max_passes, max_doublings)
 
-    return slice_kernel(log_density, lambda key: draw_line(key, dim, max_step_outs), shrink)
+    return core.slice_kernel(log_density, lambda key: draw_line(key, dim, max_step_outs), shrink)
 
 
 class DoubledBracket(NamedTuple):
@@ -179,14 +172,14 @@ class DoubledBracket(NamedTuple):
 
 
 def double_bracket(
-    at_offset: Callable[[Array], Candidate], log_height: Array, lower: Array, upper: Array, coins: Array
+    at_offset: Callable[[Array], core.Candidate], log_height: Array, lower: Array, upper: Array, coins: Array
 ) -> DoubledBracket:
     """Doubles a bracket, downwards where a coin is true, until both ends are off the slice or coins are used up.
 
     Source: Neal 2003, "Slice sampling", figure 4.
     """
     ends = [at_offset(end) for end in (lower, upper)]
-    lower_on, upper_on = (is_on_slice(end, log_height) for end in ends)
+    lower_on, upper_on = (core.is_on_slice(end, log_height) for end in ends)
     work = jax.tree.map(jnp.add, ends[0].work, ends[1].work)
     start = DoubledBracket(lower, upper, lower_on, upper_on, jnp.int32(2), work, jnp.ones((), bool))
 
@@ -203,7 +196,7 @@ def double_bracket(
 
 
 def _halve(
-    at_offset: Callable[[Array], Candidate],
+    at_offset: Callable[[Array], core.Candidate],
     log_height: Array,
     bracket: DoubledBracket,
     width: Array,
@@ -231,7 +224,7 @@ def _halve(
 
 
 def _with_end(
-    at_offset: Callable[[Array], Candidate],
+    at_offset: Callable[[Array], core.Candidate],
     log_height: Array,
     bracket: DoubledBracket,
     end: Array,
@@ -239,7 +232,7 @@ def _with_end(
 ) -> DoubledBracket:
     """The bracket with another lower or upper end, which is evaluated."""
     tested = at_offset(end)
-    on_slice = is_on_slice(tested, log_height)
+    on_slice = core.is_on_slice(tested, log_height)
     return DoubledBracket(
         lower=jnp.where(is_lower, end, bracket.lower),
         upper=jnp.where(is_lower, bracket.upper, end),
@@ -252,7 +245,7 @@ def _with_end(
 
 
 def _step_out(
-    at_offset: Callable[[Array], Candidate],
+    at_offset: Callable[[Array], core.Candidate],
     log_height: Array,
     end: Array,
     stride: Array,
@@ -268,7 +261,7 @@ def _step_out(
     def body(loop: tuple[Array, Array, Any, Array]) -> tuple[Array, Array, Any, Array]:
         end, n_tests, work, _ = loop
         tested = at_offset(end)
-        on_slice = is_on_slice(tested, log_height)
+        on_slice = core.is_on_slice(tested, log_height)
         work = jax.tree.map(jnp.add, work, tested.work)
         return jnp.where(on_slice, end + stride, end), n_tests + 1, work, on_slice
 

@@ -13,23 +13,8 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import check_choice, check_integer
+from auxmc.kernels.streams import contract
 from auxmc.kernels.streams.annealing_path import AnnealingPath, follow_path
-from auxmc.kernels.streams.contract import (
-    DYNAMICS,
-    ESTIMATORS,
-    RESAMPLING,
-    Anchors,
-    Chunk,
-    ChunkRecord,
-    Fetch,
-    Mover,
-    PastRows,
-    Stream,
-    StreamSettings,
-    StreamState,
-    Target,
-    counted_rows,
-)
 from auxmc.kernels.streams.stochastic_gradient_moves import (
     no_anchors,
     renewed_anchors,
@@ -47,10 +32,10 @@ _N_PRIOR_DRAWS = 256
 
 def particle_evidence(
     model: RowModel,
-    settings: StreamSettings = StreamSettings(),  # noqa: B008
-    mover: Mover | None = None,
-    fetch: Fetch | None = None,
-) -> Stream:
+    settings: contract.StreamSettings = contract.StreamSettings(),  # noqa: B008
+    mover: contract.Mover | None = None,
+    fetch: contract.Fetch | None = None,
+) -> contract.Stream:
     """Makes the estimator of a model's evidence over a stream.
 
     Args:
@@ -77,9 +62,9 @@ def particle_evidence(
     log_target = math.log(settings.target_size) if settings.target_size > 1.0 else 0.0
     anneal = settings.estimator == "annealed"
 
-    def init(key: Array, dtype: Any = jnp.float32) -> StreamState:
+    def init(key: Array, dtype: Any = jnp.float32) -> contract.StreamState:
         draws = jax.vmap(model.draw_prior)(jax.random.split(key, settings.n_particles)).astype(dtype)
-        return StreamState(
+        return contract.StreamState(
             draws,
             jnp.zeros(settings.n_particles, jnp.float64),
             jnp.zeros((), jnp.int64),
@@ -87,8 +72,8 @@ def particle_evidence(
         )
 
     def absorb(
-        key: Array, state: StreamState, chunk: Chunk, past: PastRows
-    ) -> tuple[StreamState, ChunkRecord]:
+        key: Array, state: contract.StreamState, chunk: contract.Chunk, past: contract.PastRows
+    ) -> tuple[contract.StreamState, contract.ChunkRecord]:
         n_rows = state.n_rows + chunk.n_valid.astype(jnp.int64)
 
         def advance(path: AnnealingPath) -> AnnealingPath:
@@ -107,7 +92,7 @@ def particle_evidence(
                 settings, jax.random.fold_in(step_key, 0), path, log_weights, last
             )
             size = jnp.exp(log_effective_size(increment * scores))
-            target = Target(chunk, power, past, state.n_rows, anchors)
+            target = contract.Target(chunk, power, past, state.n_rows, anchors)
             return AnnealingPath(
                 move(jax.random.fold_in(step_key, 1), particles, target),
                 anchors,
@@ -123,12 +108,12 @@ def particle_evidence(
         anchors = end.anchors
         if anchors is not None:
             anchors = renewed_anchors(model, anchors, end.particles, chunk, past, state.n_rows)
-        return StreamState(end.particles, end.log_weights, n_rows, anchors), record
+        return contract.StreamState(end.particles, end.log_weights, n_rows, anchors), record
 
-    return Stream(init, absorb)
+    return contract.Stream(init, absorb)
 
 
-def remember(key: Array, past: PastRows, chunk: Chunk, n_rows: Array) -> PastRows:
+def remember(key: Array, past: contract.PastRows, chunk: contract.Chunk, n_rows: Array) -> contract.PastRows:
     """Stores a chunk among the past rows: all of it while there is room, afterwards as a uniform reservoir.
 
     Each row of the stream so far, of which `n_rows` came before the chunk, is stored with the same probability.
@@ -141,17 +126,19 @@ def remember(key: Array, past: PastRows, chunk: Chunk, n_rows: Array) -> PastRow
     drawn = jnp.floor(uniforms * (numbers + 1).astype(jnp.float64)).astype(jnp.int64)
     slots = jnp.where(numbers < capacity, numbers, drawn)
     # Slots outside the array are dropped.
-    slots = jnp.where(counted_rows(chunk), slots, capacity)
+    slots = jnp.where(contract.counted_rows(chunk), slots, capacity)
     # Of several rows for one slot the last one counts, as if they had come one after the other.
     places = jnp.arange(1, slots.shape[0] + 1, dtype=jnp.int32)
     last = jnp.zeros(capacity + 1, jnp.int32).at[slots].max(places)
     slots = jnp.where(last[slots] == places, slots, capacity)
     rows = past.rows.at[slots].set(chunk.rows, mode="drop")
     stored = jnp.minimum(n_rows + chunk.n_valid.astype(jnp.int64), capacity)
-    return PastRows(rows, stored.astype(jnp.int32))
+    return contract.PastRows(rows, stored.astype(jnp.int32))
 
 
-def bias_per_row(model: RowModel, settings: StreamSettings, rows: FloatArray, key: Array) -> float | None:
+def bias_per_row(
+    model: RowModel, settings: contract.StreamSettings, rows: FloatArray, key: Array
+) -> float | None:
     """Returns the nats a row by which the annealed estimate falls short on a long stream.
 
     The noise of the gradients keeps particles as wide as a posterior of some thousand rows, however many there are:
@@ -179,17 +166,17 @@ def bias_per_row(model: RowModel, settings: StreamSettings, rows: FloatArray, ke
     return settings.learning_rate * trace / (4.0 * settings.friction * settings.batch_size)
 
 
-def _scores(model: RowModel, particles: Array, chunk: Chunk) -> Array:
+def _scores(model: RowModel, particles: Array, chunk: contract.Chunk) -> Array:
     """Log likelihood of a chunk [particle], float64 in nats; minus infinity for a lost particle."""
     by_row = jax.vmap(model.log_likelihood, (0, None))(particles, chunk.rows)
-    by_row = jnp.where(counted_rows(chunk)[None, :], by_row, 0.0)
+    by_row = jnp.where(contract.counted_rows(chunk)[None, :], by_row, 0.0)
     total = jnp.sum(by_row, axis=1, dtype=jnp.float64)
     return jnp.where(jnp.isfinite(total), total, -jnp.inf)
 
 
 def _resample(
-    settings: StreamSettings, key: Array, path: AnnealingPath, log_weights: Array, last: Array
-) -> tuple[Array, Anchors | None, Array]:
+    settings: contract.StreamSettings, key: Array, path: AnnealingPath, log_weights: Array, last: Array
+) -> tuple[Array, contract.Anchors | None, Array]:
     """Particles, their anchors and weights, drawn again where the settings want it."""
     particles, anchors = path.particles, path.anchors
     if settings.resampling == "none" or settings.estimator == "sequential":
@@ -208,13 +195,13 @@ def _resample(
     return particles[chosen], anchors, jnp.where(wanted, level, log_weights)
 
 
-def _check(settings: StreamSettings) -> None:
+def _check(settings: contract.StreamSettings) -> None:
     for name in ("n_moves", "batch_size", "max_annealing_steps"):
         check_integer(name, getattr(settings, name), 1)
     check_integer("n_particles", settings.n_particles, 2)
-    check_choice("estimator", settings.estimator, ESTIMATORS)
-    check_choice("dynamics", settings.dynamics, DYNAMICS)
-    check_choice("resampling", settings.resampling, RESAMPLING)
+    check_choice("estimator", settings.estimator, contract.ESTIMATORS)
+    check_choice("dynamics", settings.dynamics, contract.DYNAMICS)
+    check_choice("resampling", settings.resampling, contract.RESAMPLING)
     if not settings.learning_rate > 0.0 or not 0.0 < settings.friction <= 1.0:
         raise ValueError(
             f"learning_rate must be positive and friction in (0, 1], got {settings.learning_rate} and "

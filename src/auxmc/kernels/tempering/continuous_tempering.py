@@ -9,20 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel, require_key, select
-from auxmc.kernels.tempering.tempered_move import (
-    START_CONTROL,
-    TemperedInfo,
-    TemperedNoise,
-    TemperedState,
-    check_settings,
-    kinetic_energy,
-    metropolis_decision,
-    normal_numbers,
-    refresh_momentum,
-    state_at,
-    tempered_hmc,
-    trajectory,
-)
+from auxmc.kernels.tempering import tempered_move
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.truncated_exponential import (
     draw_inverse_temperature,
@@ -34,14 +21,14 @@ from auxmc.numerics.truncated_exponential import (
 class ContinuousNoise(NamedTuple):
     """Random numbers of an update of position and inverse temperature: those of the move, one uniform."""
 
-    move: TemperedNoise
+    move: tempered_move.TemperedNoise
     uniform: Array
 
 
 class ContinuousState(NamedTuple):
     """State of Gibbs continuous tempering: position, momentum and energies; inverse temperature in [0, 1]."""
 
-    move: TemperedState
+    move: tempered_move.TemperedState
     inverse_temperature: Array
 
     @property
@@ -76,7 +63,7 @@ class ControlledNoise(NamedTuple):
 class ControlledState(NamedTuple):
     """State of continuously tempered HMC: position, momentum and energies; control u and its momentum."""
 
-    move: TemperedState
+    move: tempered_move.TemperedState
     control: Array
     control_momentum: Array
 
@@ -109,7 +96,7 @@ class ControlledState(NamedTuple):
 class PlateauState(NamedTuple):
     """State of Hamiltonian Monte Carlo whose control has plateaus at the target and at the base."""
 
-    move: TemperedState  # position, momentum and energies
+    move: tempered_move.TemperedState  # position, momentum and energies
     control: Array  # u
     control_momentum: Array  # momentum of u
     low: Array  # size of u up to which the inverse temperature is 1
@@ -174,7 +161,7 @@ def gibbs_continuous_tempering(
     >>> bool(0.0 <= state.inverse_temperature <= 1.0), int(info.n_gradients)
     (True, 4)
     """
-    move = tempered_hmc(
+    move = tempered_move.tempered_hmc(
         bridge, step_size, n_steps, refreshment=refreshment, integrator=integrator, dtype=dtype
     )
 
@@ -188,7 +175,9 @@ def gibbs_continuous_tempering(
     def draw(key: Array) -> ContinuousNoise:
         return ContinuousNoise(move.draw(key), jax.random.uniform(jax.random.fold_in(key, 2), dtype=dtype))
 
-    def apply(noise: ContinuousNoise, state: ContinuousState) -> tuple[ContinuousState, TemperedInfo]:
+    def apply(
+        noise: ContinuousNoise, state: ContinuousState
+    ) -> tuple[ContinuousState, tempered_move.TemperedInfo]:
         moved, info = move.apply(noise.move, state.move, state.inverse_temperature)
         return ContinuousState(moved, draw_inverse_temperature(noise.uniform, moved.delta)), info
 
@@ -292,7 +281,7 @@ def plateau_tempered_hmc(
     def init(position: Array, control: Array | float = high, *, key: Array | None = None) -> PlateauState:
         return outside(kernel.init(position, control, key=key))
 
-    def apply(noise: ControlledNoise, state: PlateauState) -> tuple[PlateauState, TemperedInfo]:
+    def apply(noise: ControlledNoise, state: PlateauState) -> tuple[PlateauState, tempered_move.TemperedInfo]:
         inner, info = kernel.apply(noise, ControlledState(*state[:3]))
         return outside(inner), info
 
@@ -327,22 +316,22 @@ def _tempered_with_control(
     dtype: Any,
 ) -> Kernel:
     """Kernel on ControlledState of a map from controls to inverse temperatures."""
-    check_settings(n_steps, refreshment, integrator, step_size)
+    tempered_move.check_settings(n_steps, refreshment, integrator, step_size)
     kick_first = integrator == "kick_drift_kick"
     root_mass = jnp.sqrt(jnp.asarray(control_mass, dtype=dtype))
 
     def init(
-        position: Array, control: Array | float = START_CONTROL, *, key: Array | None = None
+        position: Array, control: Array | float = tempered_move.START_CONTROL, *, key: Array | None = None
     ) -> ControlledState:
         noise = draw(require_key(key))
         return ControlledState(
-            state_at(bridge, position, noise.normal, kick_first),
+            tempered_move.state_at(bridge, position, noise.normal, kick_first),
             jnp.asarray(control, dtype=position.dtype),
             root_mass * noise.control_normal,
         )
 
     def draw(key: Array) -> ControlledNoise:
-        normal = normal_numbers(jax.random.fold_in(key, 0), (bridge.dim + 1,), dtype)
+        normal = tempered_move.normal_numbers(jax.random.fold_in(key, 0), (bridge.dim + 1,), dtype)
         return ControlledNoise(
             normal[:-1], normal[-1], -jax.random.exponential(jax.random.fold_in(key, 1), dtype=dtype)
         )
@@ -357,16 +346,20 @@ def _tempered_with_control(
     def energy(state: ControlledState) -> Array:
         at = control_at(state.control)
         potential = at.cold * state.move.target_energy + at.hot * state.move.base_energy
-        kinetic = kinetic_energy(state.move.momentum) + 0.5 * jnp.square(state.control_momentum / root_mass)
+        kinetic = tempered_move.kinetic_energy(state.move.momentum) + 0.5 * jnp.square(
+            state.control_momentum / root_mass
+        )
         return potential + at.potential + kinetic
 
-    def apply(noise: ControlledNoise, state: ControlledState) -> tuple[ControlledState, TemperedInfo]:
-        momentum = refresh_momentum(state.move.momentum, noise.normal, refreshment)
-        control_momentum = refresh_momentum(
+    def apply(
+        noise: ControlledNoise, state: ControlledState
+    ) -> tuple[ControlledState, tempered_move.TemperedInfo]:
+        momentum = tempered_move.refresh_momentum(state.move.momentum, noise.normal, refreshment)
+        control_momentum = tempered_move.refresh_momentum(
             state.control_momentum, root_mass * noise.control_normal, refreshment
         )
         start = ControlledState(state.move._replace(momentum=momentum), state.control, control_momentum)
-        end, (_, control), (_, end_momentum) = trajectory(
+        end, (_, control), (_, end_momentum) = tempered_move.trajectory(
             bridge,
             force,
             start.move,
@@ -378,7 +371,7 @@ def _tempered_with_control(
             (1.0, 1.0 / jnp.square(root_mass)),
         )
         proposed = ControlledState(end, control, end_momentum)
-        info = metropolis_decision(energy(proposed) - energy(start), noise.log_uniform, n_steps)
+        info = tempered_move.metropolis_decision(energy(proposed) - energy(start), noise.log_uniform, n_steps)
         kept = ControlledState(start.move._replace(momentum=-momentum), state.control, -control_momentum)
         return select(info.is_accepted, proposed, kept), info
 

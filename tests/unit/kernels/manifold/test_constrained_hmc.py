@@ -210,8 +210,7 @@ def test_irreversible_sub_steps_are_noticed_unless_the_check_is_left_out():
 def test_a_singular_gram_matrix_is_a_counted_rejection():
     twice = condition_generator(lambda u: jnp.array([u[0], u[0]]), log_normal, jnp.zeros(2))
     kernel = constrained_hmc(twice, 0.1, (1, 1), 3)
-    state = kernel.init(jnp.zeros(3))
-    _, info = kernel.step(jax.random.key(0), state)
+    _, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(3)))
     assert not info.is_accepted
     assert int(info.errors.n_singular + info.errors.n_not_converged) == 1
 

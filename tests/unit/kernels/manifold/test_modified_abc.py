@@ -95,8 +95,7 @@ def test_the_accept_probability_is_the_ratio_of_priors_and_widths():
 def test_a_proposal_without_density_is_rejected_and_counted(changes, uniform, counts):
     kernel = _kernel(**changes)
     state = kernel.init(jnp.array([0.0]))
-    noise = _noise(kernel, 0.9, uniform)
-    new, info = kernel.apply(noise, state)
+    new, info = kernel.apply(_noise(kernel, 0.9, uniform), state)
     assert not bool(info.is_accepted)
     assert (int(info.n_outside_tolerance), int(info.n_outside_prior)) == counts
     assert float(info.acceptance_rate) == 0.0

@@ -10,28 +10,11 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from auxmc.diagnostics.finite_chains import (
-    detailed_balance_residual,
-    invariance_residual,
-    transition_matrix,
-    uniform_cells,
-)
-from auxmc.kernels.base import Kernel
-from auxmc.kernels.metropolis.adaptation import batch_adaptation
-from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
-from auxmc.kernels.metropolis.gibbs import (
-    GibbsNoise,
-    GibbsState,
-    gaussian_blocks,
-    gibbs,
-    permuted_scan,
-    random_scan,
-    spin_blocks,
-    systematic_scan,
-)
-from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metropolis
-from auxmc.kernels.metropolis.metropolis import MetropolisState, MoveNoise, random_walk_metropolis
-from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
+from auxmc import kernels
+from auxmc.diagnostics import finite_chains
+from auxmc.kernels.metropolis.gibbs import GibbsNoise, GibbsState
+from auxmc.kernels.metropolis.involution import InvolutionNoise
+from auxmc.kernels.metropolis.metropolis import MetropolisState, MoveNoise
 from tests.unit.kernels.toys import log_normal
 
 KEYS = jax.random.split(jax.random.key(3), 400)
@@ -58,14 +41,14 @@ def state_numbers(spins):
 
 
 def test_proposal_is_the_scaled_normal_draw():
-    kernel = random_walk_metropolis(log_normal, jnp.array([0.5, 2.0]), 2)
+    kernel = kernels.random_walk_metropolis(log_normal, jnp.array([0.5, 2.0]), 2)
     noise = MoveNoise(jnp.array([1.0, -1.0]), jnp.array(-50.0))
     state, _ = kernel.apply(noise, kernel.init(jnp.array([0.25, 0.25])))
     np.testing.assert_array_equal(state.position, [0.75, -1.75])
 
 
 def test_a_proposal_of_exactly_equal_log_uniform_is_rejected():
-    kernel = random_walk_metropolis(log_normal, 1.0, 1)
+    kernel = kernels.random_walk_metropolis(log_normal, 1.0, 1)
     noise = MoveNoise(jnp.array([1.0]), jnp.array(-0.5))
     state, info = kernel.apply(noise, kernel.init(jnp.zeros(1)))
     assert not bool(info.is_accepted)
@@ -77,9 +60,9 @@ def test_a_proposal_of_exactly_equal_log_uniform_is_rejected():
 @pytest.mark.parametrize(
     "build",
     [
-        lambda log_density: random_walk_metropolis(log_density, 1.0, 1),
-        lambda log_density: involution_metropolis(log_density, lambda x: -x),
-        lambda log_density: simulated_annealing(log_density, jax.random.normal, jnp.add, [1.0]),
+        lambda log_density: kernels.random_walk_metropolis(log_density, 1.0, 1),
+        lambda log_density: kernels.involution_metropolis(log_density, lambda x: -x),
+        lambda log_density: kernels.simulated_annealing(log_density, jax.random.normal, jnp.add, [1.0]),
     ],
     ids=["random walk", "involution", "annealing"],
 )
@@ -94,7 +77,7 @@ def test_a_proposal_without_a_finite_density_is_rejected(build, bad):
 
 
 def test_a_start_outside_the_support_is_left_at_once():
-    kernel = random_walk_metropolis(log_normal, 1.0, 1)
+    kernel = kernels.random_walk_metropolis(log_normal, 1.0, 1)
     noise = MoveNoise(jnp.array([1.0]), jnp.array(-0.1))
     _, info = kernel.apply(noise, MetropolisState(jnp.zeros(1), jnp.array(-jnp.inf)))
     assert bool(info.is_accepted)
@@ -112,11 +95,11 @@ class _Info(NamedTuple):
 def _scripted(scale):
     """A kernel whose noise is the accept flag and whose state counts steps."""
     apply = lambda noise, state: (state + 1, _Info(noise))
-    return Kernel(lambda position, key=None: position, lambda key: jnp.zeros((), bool), apply)
+    return kernels.Kernel(lambda position, key=None: position, lambda key: jnp.zeros((), bool), apply)
 
 
 def _run(flags, batch_size, n_batches):
-    kernel = batch_adaptation(_scripted, 0.5, batch_size, n_batches)
+    kernel = kernels.batch_adaptation(_scripted, 0.5, batch_size, n_batches)
     start = kernel.init(jnp.zeros((), jnp.int32), key=jax.random.key(0))
     return jax.lax.scan(lambda state, flag: kernel.apply(flag, state), start, jnp.asarray(flags))
 
@@ -139,8 +122,10 @@ def test_the_scale_is_frozen_after_the_last_batch():
 
 
 def test_a_frozen_chain_is_the_plain_chain_at_that_scale():
-    adapted = batch_adaptation(lambda scale: random_walk_metropolis(log_normal, scale, 2), 0.5, 5, 0)
-    plain = random_walk_metropolis(log_normal, jnp.asarray(0.5), 2)
+    adapted = kernels.batch_adaptation(
+        lambda scale: kernels.random_walk_metropolis(log_normal, scale, 2), 0.5, 5, 0
+    )
+    plain = kernels.random_walk_metropolis(log_normal, jnp.asarray(0.5), 2)
     state, expected = (kernel.init(jnp.zeros(2), key=jax.random.key(0)) for kernel in (adapted, plain))
     for key in jax.random.split(jax.random.key(0), 10):
         state, _ = adapted.step(key, state)
@@ -153,7 +138,7 @@ def test_a_frozen_chain_is_the_plain_chain_at_that_scale():
 
 def test_the_ratio_has_the_volume_of_the_map():
     """For x -> 1 / x on Gamma(3): log p(1/x) - 2 log x - log p(x) = -6 log x - 1/x + x."""
-    kernel = involution_metropolis(lambda x: 2.0 * jnp.log(x[0]) - x[0], lambda x: 1.0 / x)
+    kernel = kernels.involution_metropolis(lambda x: 2.0 * jnp.log(x[0]) - x[0], lambda x: 1.0 / x)
     for start in (0.3, 1.0, 2.5):
         _, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([start])))
         expected = -6.0 * np.log(start) - 1.0 / start + start
@@ -165,8 +150,8 @@ def test_the_ratio_has_the_volume_of_the_map():
 def test_a_given_volume_is_used_for_the_differentiated_one():
     swap = lambda x: jnp.stack([2.0 * x[1], 0.5 * x[0]])
     log_density = lambda x: -jnp.sum(x**2) - x[0]
-    computed = involution_metropolis(log_density, swap)
-    given = involution_metropolis(log_density, swap, lambda x: jnp.zeros(()))
+    computed = kernels.involution_metropolis(log_density, swap)
+    given = kernels.involution_metropolis(log_density, swap, lambda x: jnp.zeros(()))
     start, noise = computed.init(jnp.array([0.3, -1.0])), InvolutionNoise(jnp.array(-0.1))
     close = partial(np.testing.assert_allclose, atol=1e-14)
     jax.tree.map(close, computed.apply(noise, start), given.apply(noise, start))
@@ -178,7 +163,7 @@ def test_a_given_volume_is_used_for_the_differentiated_one():
 def build(schedule):
     draw_unit = lambda key: jax.random.randint(key, (), 0, 3)
     flip = lambda unit, spins: jnp.where(jnp.arange(3) == unit, -spins, spins)
-    return simulated_annealing(log_spins, draw_unit, flip, schedule)
+    return kernels.simulated_annealing(log_spins, draw_unit, flip, schedule)
 
 
 def test_steps_use_the_schedule_and_then_its_last_value_and_the_best_point_is_the_highest_met():
@@ -201,16 +186,16 @@ def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant():
     kernel = build([0.7])
     distribution = boltzmann_distribution(0.7)
     thresholds = np.minimum(1.0, distribution[None, :] / distribution[:, None]).ravel()
-    points, volumes = uniform_cells([thresholds])
+    points, volumes = finite_chains.uniform_cells([thresholds])
 
     def move(unit, uniform, spins):
         return kernel.apply(MoveNoise(unit, jnp.log(uniform)), kernel.init(spins))[0].position
 
     many = jax.jit(jax.vmap(jax.vmap(jax.vmap(move, (None, None, 0)), (None, 0, None)), (0, None, None)))
     moved = many(jnp.arange(3), jnp.asarray(points[:, 0]), jnp.asarray(STATES))
-    matrix = transition_matrix(state_numbers(moved).reshape(-1, 8), np.tile(volumes, 3) / 3.0)
-    assert invariance_residual(matrix, distribution) < 1e-14
-    assert detailed_balance_residual(matrix, distribution) < 1e-14
+    matrix = finite_chains.transition_matrix(state_numbers(moved).reshape(-1, 8), np.tile(volumes, 3) / 3.0)
+    assert finite_chains.invariance_residual(matrix, distribution) < 1e-14
+    assert finite_chains.detailed_balance_residual(matrix, distribution) < 1e-14
 
 
 # --- Gibbs ---------------------------------------------------------------------------------------------
@@ -227,20 +212,20 @@ def step_matrix(update, order, shared=True):
     """Exact matrix of a step with a given order, by running it in all boxes of its uniform numbers."""
     thresholds = 1.0 / (1.0 + np.exp(-2.0 * (STATES @ WEIGHTS + BIASES)))
     columns = [thresholds[:, i] for i in order] if shared else list(thresholds.T)
-    points, volumes = uniform_cells(columns)
+    points, volumes = finite_chains.uniform_cells(columns)
     uniforms = np.repeat(points[:, :, None], 3, axis=2) if shared else points[:, None, :]
-    kernel = gibbs(update, systematic_scan(order))
+    kernel = kernels.gibbs(update, kernels.systematic_scan(order))
 
     def move(numbers, state):
         return kernel.apply(GibbsNoise(jnp.asarray(order, jnp.int32), numbers), GibbsState(state))[0].position
 
     many = jax.jit(jax.vmap(jax.vmap(move, (None, 0)), (0, None)))
     moved = many(jnp.asarray(uniforms), jnp.asarray(STATES))
-    return transition_matrix(state_numbers(moved), volumes)
+    return finite_chains.transition_matrix(state_numbers(moved), volumes)
 
 
 def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is():
-    update = spin_blocks(log_odds, 3)
+    update = kernels.spin_blocks(log_odds, 3)
     singles = [step_matrix(update, (i,)) for i in range(3)]
     in_order = lambda order: np.linalg.multi_dot([singles[i] for i in order])
     systematic, palindrome = (step_matrix(update, order) for order in ((0, 1, 2), (0, 1, 2, 1, 0)))
@@ -248,20 +233,20 @@ def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is():
     np.testing.assert_allclose(palindrome, in_order((0, 1, 2, 1, 0)), atol=1e-14)
     permuted = np.mean([in_order(order) for order in permutations(range(3))], axis=0)
     for matrix in (systematic, np.mean(singles, axis=0), permuted, palindrome):
-        assert invariance_residual(matrix, DISTRIBUTION) < 1e-14
+        assert finite_chains.invariance_residual(matrix, DISTRIBUTION) < 1e-14
     for matrix in (np.mean(singles, axis=0), permuted, palindrome):
-        assert detailed_balance_residual(matrix, DISTRIBUTION) < 1e-14
-    assert detailed_balance_residual(systematic, DISTRIBUTION) > 1e-3
+        assert finite_chains.detailed_balance_residual(matrix, DISTRIBUTION) < 1e-14
+    assert finite_chains.detailed_balance_residual(systematic, DISTRIBUTION) > 1e-3
 
 
 def test_spins_redrawn_together_must_be_independent_given_the_others():
     """Units 0 and 2 without a coupling may be a block; all three at once may not."""
-    together = step_matrix(spin_blocks(log_odds, 3, blocks=[(0, 1, 2)]), (0,), shared=False)
-    assert invariance_residual(together, DISTRIBUTION) > 1e-3
+    together = step_matrix(kernels.spin_blocks(log_odds, 3, blocks=[(0, 1, 2)]), (0,), shared=False)
+    assert finite_chains.invariance_residual(together, DISTRIBUTION) > 1e-3
 
 
 def test_the_numbers_of_other_units_do_not_matter():
-    update = spin_blocks(log_odds, 3)
+    update = kernels.spin_blocks(log_odds, 3)
     spins = jnp.array([1.0, -1.0, 1.0])
     first = update.redraw(jnp.array([0.1, 0.5, 0.5]), jnp.int32(0), spins)
     second = update.redraw(jnp.array([0.1, 0.9, 0.1]), jnp.int32(0), spins)
@@ -272,7 +257,7 @@ def test_the_numbers_of_other_units_do_not_matter():
 @pytest.mark.parametrize("blocks", [None, [(0,), (1, 2)], [(2, 0), (1,)]])
 def test_gaussian_conditionals_are_those_of_the_precision(blocks):
     mean = np.array([1.0, -2.0, 0.5])
-    update = gaussian_blocks(mean, COVARIANCE, blocks)
+    update = kernels.gaussian_blocks(mean, COVARIANCE, blocks)
     position = jnp.array([0.3, -1.0, 2.0])
     for number, block in enumerate(blocks or [(0,), (1,), (2,)]):
         inside = list(block)
@@ -289,23 +274,23 @@ def test_gaussian_conditionals_are_those_of_the_precision(blocks):
 
 def test_scans_name_the_blocks_they_say():
     keys = jax.random.split(jax.random.key(1), 200)
-    permuted = np.asarray(jax.vmap(permuted_scan(4))(keys))
+    permuted = np.asarray(jax.vmap(kernels.permuted_scan(4))(keys))
     assert np.all(np.sort(permuted, axis=1) == np.arange(4))
     assert len(np.unique(permuted, axis=0)) == 24
-    drawn = np.asarray(jax.vmap(random_scan(3, 2))(keys))
+    drawn = np.asarray(jax.vmap(kernels.random_scan(3, 2))(keys))
     assert set(np.unique(drawn)) == {0, 1, 2}
     assert np.any(drawn[:, 0] == drawn[:, 1])
-    assert systematic_scan([2, 0])(keys[0]).tolist() == [2, 0]
+    assert kernels.systematic_scan([2, 0])(keys[0]).tolist() == [2, 0]
 
 
 def test_a_step_draws_apart_from_its_state_and_tells_its_order():
-    kernel = gibbs(gaussian_blocks(np.zeros(3), COVARIANCE), random_scan(3, 5))
+    kernel = kernels.gibbs(kernels.gaussian_blocks(np.zeros(3), COVARIANCE), kernels.random_scan(3, 5))
     state, key = kernel.init(jnp.ones(3)), jax.random.key(4)
     plain = jax.jit(kernel.step)(key, state)
     assert plain[1].order.shape == (5,)
     assert int(plain[1].n_updates) == 5
     noise = jax.jit(kernel.draw)(key)
-    position, update = state.position, gaussian_blocks(np.zeros(3), COVARIANCE)
+    position, update = state.position, kernels.gaussian_blocks(np.zeros(3), COVARIANCE)
     for block, numbers in zip(noise.order, noise.updates, strict=True):
         position = update.redraw(numbers, block, position)
     np.testing.assert_allclose(plain[0].position, position, atol=1e-13)
@@ -318,7 +303,9 @@ def test_a_longer_horizon_changes_no_draw():
     """A chain of three states that moves by the inverse of its distribution function."""
     cumulative = np.cumsum([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]], axis=1)
     jump = lambda uniform, state: jnp.sum(uniform >= jnp.asarray(cumulative)[state, :2], dtype=jnp.int32)
-    coupled = partial(coupling_from_the_past, jax.random.uniform, jump, jnp.arange(3, dtype=jnp.int32))
+    coupled = partial(
+        kernels.coupling_from_the_past, jax.random.uniform, jump, jnp.arange(3, dtype=jnp.int32)
+    )
     short, long = (jax.jit(jax.vmap(coupled(first_horizon=first)))(KEYS) for first in (1, 16))
     np.testing.assert_array_equal(short.position, long.position)
     horizons = np.asarray(short.horizon)
@@ -330,7 +317,7 @@ def test_a_longer_horizon_changes_no_draw():
 
 def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order():
     couplings = jnp.asarray(0.4 * (1.0 - np.eye(3)))
-    update = spin_blocks(lambda s: 2.0 * (couplings @ s + 0.1), 3)
+    update = kernels.spin_blocks(lambda s: 2.0 * (couplings @ s + 0.1), 3)
 
     def sweep(uniforms, spins):
         for unit in range(3):
@@ -339,7 +326,7 @@ def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order():
 
     draw = lambda key: jax.random.uniform(key, (3,))
     some, all_states = (
-        jax.jit(jax.vmap(coupling_from_the_past(draw, sweep, starts)))(KEYS)
+        jax.jit(jax.vmap(kernels.coupling_from_the_past(draw, sweep, starts)))(KEYS)
         for starts in (jnp.asarray(STATES[[0, 7]]), jnp.asarray(STATES))
     )
     np.testing.assert_array_equal(some.position, all_states.position)
@@ -348,7 +335,7 @@ def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order():
 
 def test_a_search_without_an_end_is_cut_off_and_says_so():
     swap = lambda uniform, state: 1 - state
-    search = coupling_from_the_past(jax.random.uniform, swap, jnp.arange(2), max_horizon=40)
+    search = kernels.coupling_from_the_past(jax.random.uniform, swap, jnp.arange(2), max_horizon=40)
     result = search(jax.random.key(0))
     assert not bool(result.coalesced)
     assert int(result.horizon) == 32

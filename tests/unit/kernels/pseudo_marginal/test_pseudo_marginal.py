@@ -8,20 +8,8 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc.kernels.pseudo_marginal import updates
 from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
-from auxmc.kernels.pseudo_marginal.updates import (
-    MAX_INITIAL_DRAWS,
-    METHODS,
-    PseudoMarginalState,
-    crank_nicolson_auxiliary,
-    elliptical_auxiliary,
-    independence_auxiliary,
-    metropolis_position,
-    pseudo_marginal_method,
-    pseudo_marginal_metropolis,
-    random_walk_auxiliary,
-    slice_position,
-)
 from auxmc.kernels.slices.linear_slice import linear_slice
 from tests.unit.kernels.toys import DIM, chain, exact_estimator, latent_estimator, log_bimodal
 
@@ -34,15 +22,21 @@ def _chain(kernel, state):
 
 
 def _start(estimator, position):
-    return pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(position, key=jax.random.key(0))
+    return updates.pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(position, key=jax.random.key(0))
 
 
 EXACT = exact_estimator(log_bimodal)
 WITHOUT_NOISE = {
-    "pm_mh": (pseudo_marginal_metropolis(EXACT, 0.4, DIM), random_walk_metropolis(log_bimodal, 0.4, DIM)),
-    "metropolis": (metropolis_position(EXACT, 0.4, DIM), random_walk_metropolis(log_bimodal, 0.4, DIM)),
-    "slice": (slice_position(EXACT, 0.8, DIM), linear_slice(log_bimodal, 0.8, DIM)),
-    "step out": (slice_position(EXACT, 0.8, DIM, 3), linear_slice(log_bimodal, 0.8, DIM, 3)),
+    "pm_mh": (
+        updates.pseudo_marginal_metropolis(EXACT, 0.4, DIM),
+        random_walk_metropolis(log_bimodal, 0.4, DIM),
+    ),
+    "metropolis": (
+        updates.metropolis_position(EXACT, 0.4, DIM),
+        random_walk_metropolis(log_bimodal, 0.4, DIM),
+    ),
+    "slice": (updates.slice_position(EXACT, 0.8, DIM), linear_slice(log_bimodal, 0.8, DIM)),
+    "step out": (updates.slice_position(EXACT, 0.8, DIM, 3), linear_slice(log_bimodal, 0.8, DIM, 3)),
 }
 
 
@@ -60,10 +54,10 @@ def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name):
 
 
 UPDATES_OF_U = [
-    independence_auxiliary,
-    elliptical_auxiliary,
-    lambda estimator: crank_nicolson_auxiliary(estimator, 0.5),
-    lambda estimator: random_walk_auxiliary(estimator, 0.5),
+    updates.independence_auxiliary,
+    updates.elliptical_auxiliary,
+    lambda estimator: updates.crank_nicolson_auxiliary(estimator, 0.5),
+    lambda estimator: updates.random_walk_auxiliary(estimator, 0.5),
 ]
 
 
@@ -81,9 +75,9 @@ def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(bui
 
 
 POSITION_UPDATES = {
-    "mh": lambda estimator: metropolis_position(estimator, 1.0, DIM),
-    "ss": lambda estimator: slice_position(estimator, 0.7, DIM),
-    "ss_step_out": lambda estimator: slice_position(estimator, 0.7, DIM, 3),
+    "mh": lambda estimator: updates.metropolis_position(estimator, 1.0, DIM),
+    "ss": lambda estimator: updates.slice_position(estimator, 0.7, DIM),
+    "ss_step_out": lambda estimator: updates.slice_position(estimator, 0.7, DIM, 3),
 }
 
 
@@ -122,7 +116,7 @@ def test_an_update_of_x_leaves_u_alone_and_counts_every_preparation_with_its_cos
     [
         # Of each of their updates there is a fast test above.
         pytest.param(name, marks=[pytest.mark.slow] * (name not in ("pm_mh", "apm_mi_mh", "apm_ss_ss")))
-        for name in METHODS
+        for name in updates.METHODS
     ],
 )
 def test_counts_per_step_are_those_of_the_method_and_only_finite_estimates_are_accepted(name):
@@ -132,7 +126,7 @@ def test_counts_per_step_are_those_of_the_method_and_only_finite_estimates_are_a
         value = jnp.where(jnp.abs(cache[0]) < 0.3, inner.log_estimate(cache, auxiliary), jnp.nan)
         return jnp.where(auxiliary[0, 0] < 1.0, value, -jnp.inf)
 
-    kernel = pseudo_marginal_method(name, inner._replace(log_estimate=log_estimate), 1.0, DIM)
+    kernel = updates.pseudo_marginal_method(name, inner._replace(log_estimate=log_estimate), 1.0, DIM)
     states, infos = _chain(kernel, kernel.init(jnp.zeros(DIM), key=jax.random.key(0)))
     assert np.all(np.isfinite(states.log_estimate))
     assert np.all(np.abs(states.position[:, 0]) < 0.3)
@@ -157,12 +151,12 @@ def test_counts_per_step_are_those_of_the_method_and_only_finite_estimates_are_a
     np.testing.assert_array_equal(infos.n_collapsed, 0)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", updates.METHODS)
 def test_an_estimator_that_rejects_everything_keeps_the_state_and_is_counted(name):
     estimator = latent_estimator()
     start = _start(estimator, jnp.ones(DIM))
     rejecting = estimator._replace(log_estimate=lambda cache, auxiliary: jnp.full((), -jnp.inf))
-    state, info = pseudo_marginal_method(name, rejecting, 1.0, DIM).step(jax.random.key(1), start)
+    state, info = updates.pseudo_marginal_method(name, rejecting, 1.0, DIM).step(jax.random.key(1), start)
     jax.tree.map(np.testing.assert_array_equal, state, start)
     assert int(info.n_collapsed) == name.count("ss")
 
@@ -170,7 +164,7 @@ def test_an_estimator_that_rejects_everything_keeps_the_state_and_is_counted(nam
 def test_init_draws_again_until_the_estimate_is_finite():
     inner = latent_estimator()
     picky = lambda cache, u: jnp.where(u[0, 0] > 1.0, inner.log_estimate(cache, u), -jnp.inf)
-    kernel = pseudo_marginal_method("apm_mi_mh", inner._replace(log_estimate=picky), 1.0, DIM)
+    kernel = updates.pseudo_marginal_method("apm_mi_mh", inner._replace(log_estimate=picky), 1.0, DIM)
     states = jax.jit(jax.vmap(lambda key, x: kernel.init(x, key=key)))(KEYS[:50], jnp.zeros((50, DIM)))
     assert np.all(np.isfinite(states.log_estimate))
     assert np.all(states.auxiliary[:, 0, 0] > 1.0)
@@ -186,15 +180,17 @@ def test_init_gives_up_after_a_hundred_draws_with_an_estimate_that_says_so():
 
     state = _start(latent_estimator()._replace(log_estimate=log_estimate), jnp.zeros(DIM))
     jax.effects_barrier()
-    assert isinstance(state, PseudoMarginalState)
+    assert isinstance(state, updates.PseudoMarginalState)
     assert float(state.log_estimate) == -np.inf
-    assert len(calls) == MAX_INITIAL_DRAWS == 100
+    assert len(calls) == updates.MAX_INITIAL_DRAWS == 100
 
 
 @pytest.mark.parametrize(("name", "like"), [("cpm_mh", "pm_mh"), ("apm_cn_mh", "apm_mi_mh")])
 def test_crank_nicolson_steps_of_size_one_draw_fresh_auxiliary_variables(name, like):
     estimator = latent_estimator()
-    kernels = [pseudo_marginal_method(n, estimator, 1.0, DIM, auxiliary_step=1.0) for n in (name, like)]
+    kernels = [
+        updates.pseudo_marginal_method(n, estimator, 1.0, DIM, auxiliary_step=1.0) for n in (name, like)
+    ]
     start = kernels[0].init(jnp.zeros(DIM), key=jax.random.key(0))
     one, other = (_chain(kernel, start) for kernel in kernels)
     # Two programs, whose last bits XLA may round apart

@@ -67,8 +67,7 @@ def test_hamiltonian_moves_and_many_particles_meet_the_evidence():
     found = run(AnnealedSettings(n_particles=100, target_size=90.0, **moves))
     # Errors of this setting over seeds have a standard deviation below 0.5.
     assert abs(float(found.log_evidence) - EXACT) < 3.0
-    n = int(found.n_annealing_steps)
-    assert int(found.n_gradient_rows) == n * 100 * (5 * 4 + 1) * 1000
+    assert int(found.n_gradient_rows) == int(found.n_annealing_steps) * 100 * (5 * 4 + 1) * 1000
     assert 0.5 < float(found.acceptance) < 1.0
 
 

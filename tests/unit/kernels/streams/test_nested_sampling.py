@@ -62,16 +62,14 @@ def test_dead_points_die_in_order_and_the_living_are_above_them(robust):
     values = np.asarray(robust.log_likelihoods[:n])
     assert (np.diff(values) >= 0.0).all()
     assert (np.asarray(robust.live_log_likelihoods) >= values[-1]).all()
-    found = jax.vmap(log_likelihood)(robust.dead[:n])
-    np.testing.assert_allclose(found, values, rtol=1e-12)
+    np.testing.assert_allclose(jax.vmap(log_likelihood)(robust.dead[:n]), values, rtol=1e-12)
     assert int(robust.n_evaluations) >= 100 + n * 30
 
 
 def test_posterior_moments_come_with_the_evidence(robust):
     n = int(robust.n_iterations)
     found = nested_evidence(robust.log_likelihoods[:n], 100, robust.live_log_likelihoods)
-    points = np.concatenate([robust.dead[:n], robust.live])
-    mean = np.exp(found.log_weights) @ points
+    mean = np.exp(found.log_weights) @ np.concatenate([robust.dead[:n], robust.live])
     exact, covariance = tempered_posterior(DATA, np.ones(100))
     # About 300 effective draws.
     assert np.abs((mean - exact) / np.sqrt(covariance.diagonal())).max() < 0.6
@@ -80,8 +78,7 @@ def test_posterior_moments_come_with_the_evidence(robust):
 def test_the_published_rule_stops_too_early_with_many_live_points():
     # Near the peak a term is one part in 300 of the sum: below the fraction at which the rule stops.
     early = run(NestedSettings(n_live=300, n_moves=10, stopping_rule="additive_term"))
-    n = int(early.n_iterations)
-    value = nested_evidence(early.log_likelihoods[:n], 300).value
+    value = nested_evidence(early.log_likelihoods[: int(early.n_iterations)], 300).value
     assert bool(early.finished)
     assert value < EXACT - 1.5
 

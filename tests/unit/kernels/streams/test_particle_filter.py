@@ -68,8 +68,7 @@ def test_record_is_consistent(scheme, threshold):
 
 def test_without_resampling_the_evidence_is_the_mean_of_the_products():
     found = run(threshold=0.0)
-    particles = np.asarray(found.particles)
-    logs = -0.5 * np.square(particles - 1.0) * (1.0 + np.arange(N_STEPS))[:, None]
+    logs = -0.5 * np.square(np.asarray(found.particles) - 1.0) * (1.0 + np.arange(N_STEPS))[:, None]
     exact = np.log(np.exp(np.cumsum(logs, axis=0)).mean(axis=1))
     np.testing.assert_allclose(found.log_evidence, exact, rtol=1e-12)
 

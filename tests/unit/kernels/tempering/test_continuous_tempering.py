@@ -12,9 +12,8 @@ from auxmc.kernels.tempering.continuous_tempering import (
     continuously_tempered_hmc,
     gibbs_continuous_tempering,
     plateau_tempered_hmc,
-    tempered_hmc,
 )
-from auxmc.kernels.tempering.tempered_move import INTEGRATORS
+from auxmc.kernels.tempering.tempered_move import INTEGRATORS, tempered_hmc
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
