@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
 from auxmc.kernels.metropolis.gibbs import gibbs, spin_blocks, systematic_scan
@@ -26,25 +25,6 @@ def test_spins_reach_the_distribution_found_by_enumeration():
 
     spins = draw_many(replica, "five spins", 20_000)
     assert_standard_mean(_standardised(spins, machine), detects=0.08, label="moments of spins")
-
-
-@pytest.mark.slow
-def test_draws_from_the_past_have_the_distribution_found_by_enumeration():
-    machine = five_units()
-    machine = BoltzmannParameters(0.6 * np.abs(machine.weights), machine.biases)
-    weights, biases = (jnp.asarray(values) for values in machine)
-    update = spin_blocks(lambda s: 2.0 * (weights @ s + biases), 5)
-
-    def sweep(uniforms, spins):
-        one = lambda i, spins: update.redraw(uniforms, i, spins)
-        return jax.lax.fori_loop(0, 5, one, spins)
-
-    sampler = coupling_from_the_past(
-        lambda key: jax.random.uniform(key, (5,)), sweep, jnp.stack([-jnp.ones(5), jnp.ones(5)])
-    )
-    drawn = draw_many(sampler, "from the past", 20_000)
-    assert np.all(drawn.coalesced)
-    assert_standard_mean(_standardised(drawn.position, machine), detects=0.08, label="moments")
 
 
 def test_chains_that_meet_late_are_drawn_from_their_stationary_distribution():

@@ -57,14 +57,6 @@ def test_steps_that_are_not_finite_change_nothing_and_are_counted():
     assert int(jnp.sum(~jnp.isfinite(fit.objective))) == int(fit.n_not_finite)
 
 
-@pytest.mark.parametrize(("n_steps", "n_draws"), [(0, 1), (1, 0)])
-def test_sizes_must_be_positive(n_steps, n_draws):
-    with pytest.raises(ValueError, match="must be at least 1"):
-        advi.fit_mean_field(
-            log_gaussian, START, advi.windowed_adagrad(0.1), jax.random.key(0), n_steps, n_draws
-        )
-
-
 def test_both_gradients_have_the_gradient_of_the_bound_as_their_mean():
     """Gauss-Hermite quadrature over the noise makes their means exact: no chance is involved."""
     fit = advi.MeanField(jnp.array([0.2]), jnp.array([0.1]))

@@ -77,22 +77,3 @@ def test_a_cavity_without_positive_variance_is_skipped_and_counted():
     factors = [gaussian_factor(0.0, 0.1), widening]
     fit = expectation_propagation([0.0], [[1.0]], [[1.0], [1.0]], factors, n_sweeps=3)
     assert fit.n_skipped > 0
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"projections": [[1.0, 0.0]]}, "and 2 factors"),
-        ({"n_sweeps": 0}, "n_sweeps must be at least 1 and damping in"),
-        ({"damping": 0.0}, r"damping in \(0, 1\], got 20 and 0.0"),
-    ],
-)
-def test_messages(changes, message):
-    arguments = {"projections": ROWS[:2], "factors": [gaussian_factor(0.0, 1.0)] * 2} | changes
-    with pytest.raises(ValueError, match=message):
-        expectation_propagation(MEAN, PRIOR, **arguments)
-
-
-def test_a_label_must_be_a_sign():
-    with pytest.raises(ValueError, match=r"label must be -1 or \+1, got 0"):
-        probit_factor(0.0)

@@ -48,11 +48,6 @@ def test_newton_goes_up_where_the_density_is_not_concave():
     assert float(fit.mode[0]) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_density_without_a_mode_is_rejected():
-    with pytest.raises(ValueError, match="has not settled after 20 steps"):
-        laplace_density(lambda x: x[0], [0.0], max_newton=20)
-
-
 LINEAR = linear_regression(5)
 DATA = rows("linear", 300)
 KEY = jax.random.key(1)
@@ -139,30 +134,10 @@ def test_starts_from_the_prior_are_likely_ones():
     assert float(jnp.min(likely(jnp.asarray(starts)))) > float(jnp.median(likely(draws)))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"rows": DATA[:, :3]}, r"rows must be \[row, 6\] with a row at least, got \[300, 3\]"),
-        ({"rows": DATA[:0]}, r"rows must be \[row, 6\] with a row at least, got \[0, 6\]"),
-        ({"rows": np.where(np.arange(300)[:, None] == 7, np.nan, DATA)}, "rows must be finite, row 7 is not"),
-        ({"starts": np.zeros(6)}, r"starts must be \[start, 6\], got \[6\]"),
-        ({"n_draws": 1}, "n_draws must be at least 2 and n_copies at least 1, got 1 and 1"),
-        ({"n_copies": 0}, "n_draws must be at least 2 and n_copies at least 1, got 10 and 0"),
-        ({"starts": np.full((1, 6), 1e200)}, "no search ended at a finite density: give starts"),
-    ],
-)
-def test_arguments_outside_their_range_are_rejected(changes, message):
-    given = {"rows": DATA, "starts": np.zeros((1, 6)), "n_draws": 10, "key": KEY}
-    with pytest.raises(ValueError, match=message):
-        laplace_evidence(LINEAR, **{**given, **changes})
-
-
-def test_a_density_without_a_peak_and_no_starts_are_rejected():
-    rising, zero = prior_alone(lambda x: 1e-3 * x**2), np.zeros((1, 1))
+def test_a_density_without_a_peak_is_rejected():
+    zero = np.zeros((1, 1))
     with pytest.raises(ValueError, match="is not positive definite"):
-        laplace_evidence(rising, zero, zero, n_draws=10, key=KEY)
-    with pytest.raises(ValueError, match="n_starts, n_candidates and n_rows must be positive, got 0, 200"):
-        prior_starts(LINEAR, DATA, KEY, n_starts=0)
+        laplace_evidence(prior_alone(lambda x: 1e-3 * x**2), zero, zero, n_draws=10, key=KEY)
 
 
 def _covariance(n_sites, variance=4.0):

@@ -56,12 +56,6 @@ def test_a_grid_that_is_too_narrow_is_rejected():
         renyi_divergence(narrow, log_p, gaussian_log_density(narrow, 0.0, 2.0), 0.5)
 
 
-@pytest.mark.parametrize("order", [0.0, -1.0, float("nan")])
-def test_orders_of_divergences_are_positive(order):
-    with pytest.raises(ValueError, match="order must be positive"):
-        renyi_divergence(POINTS, LOG_P, LOG_Q, order)
-
-
 def test_a_gaussian_is_fitted_by_itself_under_every_order():
     for order in (0.5, 1.0):
         divergence = lambda q, order=order: renyi_divergence(POINTS, LOG_P, q, order)
@@ -84,11 +78,6 @@ def test_several_minima_are_found_and_the_best_is_first():
     assert fit.local[0][2] == pytest.approx(-math.log(0.3), abs=0.01)
 
 
-def test_without_a_finite_minimum_it_says_so():
-    with pytest.raises(ValueError, match="no minimum with a finite divergence"):
-        fit_gaussian(POINTS, lambda q: math.inf, [(0.0, 1.0)])
-
-
 def _normals(n, dim):
     noise = np.random.default_rng(1).normal(size=(n, dim))
     return np.concatenate([noise, -noise])
@@ -107,8 +96,3 @@ def test_matched_moments_minimise_the_divergence_that_quadrature_finds(order):
     np.testing.assert_allclose(mean, [best.mean, 3.0], atol=0.05)
     np.testing.assert_allclose(covariance, np.diag([best.sd**2, 0.25]), rtol=0.06, atol=0.05)
     assert bound == pytest.approx(log_z - best.objective + 0.5 * math.log(0.5 * math.pi), abs=0.02)
-
-
-def test_orders_of_matches_are_below_one():
-    with pytest.raises(ValueError, match=r"order must be in \[0, 1\)"):
-        match_renyi_moments(lambda x: x[:, 0], [0.0], [[1.0]], 1.0, _normals(2, 1))

@@ -47,21 +47,6 @@ def test_an_error_in_a_call_is_raised_here_and_the_others_are_dropped():
         auxmc.replicate(fails, 3, executor=threads)
 
 
-@pytest.mark.parametrize(
-    ("n", "settings", "message"),
-    [
-        (0, {}, "n must be an integer, at least 1, got 0"),
-        (1, {"cores": -1}, "cores must be an integer, at least 1: .*, got -1"),
-        (1, {"cores": 0}, "cores must be an integer, at least 1: .*, got 0"),
-        (1, {"executor": "threads"}, "got 'threads': for threads give a ThreadPoolExecutor"),
-        (1, {"executor": ThreadPoolExecutor}, r"or an executor of concurrent\.futures, got <class"),
-    ],
-)
-def test_wrong_executors_and_numbers_are_rejected(n, settings, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        auxmc.replicate(lambda seed: seed, n, **settings)
-
-
 _PROCESSES = """
 import warnings
 warnings.simplefilter("ignore")

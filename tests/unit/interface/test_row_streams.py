@@ -117,23 +117,6 @@ def test_numbers_that_a_compiled_function_holds_are_part_of_the_model():
     assert program_digest(model(1.0)) != program_digest(model(1.0 + 1e-9))
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (np.ones(5), r"rows: expected \[row, column\], got shape \(5,\).*give rows\[:, None\]"),
-        ([np.ones((3, 2)), np.ones((2, 3))], r"rows: expected \[row, 2\], got shape \(2, 3\)"),
-        (np.ones((0, 2)), "rows is empty"),
-        (iter([]), "rows is empty"),
-        ("rows.csv", "rows must be an array .*, got str"),
-        (3, "rows must be an array .*, got int"),
-        ([[1.0], [1.0, 2.0]], "rows: expected arrays of numbers"),
-    ],
-)
-def test_rows_that_are_none_are_named(rows, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        read_rows(rows, 100)
-
-
 def test_rows_are_read_in_order_whatever_they_come_in():
     for given in (ROWS, ROWS.tolist(), [ROWS[:60], ROWS[60:]], iter([ROWS[:60], ROWS[60:]])):
         rows = read_rows(given, 20)

@@ -83,11 +83,3 @@ def test_estimate_is_kernel_plus_prior_and_never_nan(log_kernel, expected):
     assert float(estimator.log_estimate(cache, jnp.array([0.25, 0.0, 0.0]))) == expected
     assert estimator.draw_auxiliary(jax.random.key(0)).shape == (3,)
     assert int(estimator.n_cubic(cache)) == int(estimator.n_failures(cache)) == 0
-
-
-def test_an_unknown_kernel_and_an_estimator_without_noise_are_rejected():
-    message = "unknown kernel 'box': expected one of ball, gaussian, cube, epanechnikov"
-    with pytest.raises(ValueError, match=message):
-        log_abc_kernel("box")
-    with pytest.raises(ValueError, match="n_auxiliary must be a positive integer, got 0"):
-        abc_kernels.abc_estimator(lambda x, u: x[0], lambda x: x[0], 0)

@@ -1,6 +1,5 @@
 """Linear algebra, Jacobians, sums over rows, schedules, random numbers and digests against plain forms."""
 
-import itertools
 import math
 
 import jax
@@ -156,19 +155,6 @@ def test_a_singular_matrix_gives_no_finite_log_determinant():
     assert not np.isfinite(diagonal_jacobian(jnp.ones((2, 1)), jnp.array([1.0, 0.0])).half_log_determinant)
 
 
-def test_wrong_shapes_are_rejected():
-    with pytest.raises(ValueError, match="at least as many inputs as constraints, got 2 inputs and 3"):
-        dense_jacobian(jnp.ones((3, 2)))
-    with pytest.raises(ValueError, match=r"diagonal must have shape \(3,\), got \(2,\)"):
-        diagonal_jacobian(jnp.ones((3, 2)), jnp.ones(2))
-    with pytest.raises(ValueError, match=r"own must be \[group, d, k\] with d <= k and 4 outputs, got"):
-        block_jacobian(jnp.ones((4, 1)), jnp.ones((2, 2, 1)))
-    with pytest.raises(ValueError, match="whitened must have 4 rows, got 3"):
-        markovian_jacobian(jnp.ones((3, 1)), jnp.ones((2, 2, 2)), jnp.ones((1, 2, 2)))
-    with pytest.raises(ValueError, match=r"\[step, d, d\]"):
-        markovian_jacobian(jnp.ones((4, 1)), jnp.ones((2, 2, 2)), jnp.ones((2, 2, 2)))
-
-
 def _positive_definite(n_rows):
     square = np.random.default_rng(0).standard_normal((n_rows, n_rows))
     return square @ square.T + n_rows * np.eye(n_rows)
@@ -230,12 +216,6 @@ def test_the_extreme_bit_patterns_give_finite_numbers():
     assert np.all(np.isfinite(np.stack(random._circle_point(bits))))
 
 
-@pytest.mark.parametrize("degrees", [0, -1, 2.5, True])
-def test_chi_square_rejects_impossible_degrees(degrees):
-    with pytest.raises(ValueError, match="degrees must be a positive integer"):
-        random.chi_square(jax.random.key(0), degrees, (1,))
-
-
 def test_single_precision_is_rejected():
     with jax.enable_x64(False):
         for draw in (random.standard_normal, lambda key, shape: random.chi_square(key, 3, shape)):
@@ -293,12 +273,6 @@ def test_sums_of_single_precision_rows_keep_the_digits_of_double_precision():
     assert float(slope[0]) == 200_000.0
 
 
-@pytest.mark.parametrize(("rows", "block_rows"), [(jnp.zeros((0, 2)), 4), (ROWS, 0)])
-def test_nothing_to_sum_is_rejected(rows, block_rows):
-    with pytest.raises(ValueError, match="rows and block_rows must be at least 1, got"):
-        sum_over_rows(sums, rows, None, block_rows)
-
-
 @pytest.mark.parametrize("n_intervals", [1, 2, 5, 1000, 10_000])
 def test_sigmoidal_ladder_is_the_rescaled_logistic_curve(n_intervals):
     k = np.arange(n_intervals + 1)
@@ -314,15 +288,6 @@ def test_sigmoidal_ladder_is_the_rescaled_logistic_curve(n_intervals):
 
 def test_a_gentle_slope_is_nearly_linear():
     np.testing.assert_allclose(sigmoidal_schedule(10, 1e-3), linear_schedule(10), atol=1e-6)
-
-
-def test_numbers_of_intervals_and_slopes_are_checked():
-    for schedule, n_intervals in itertools.product((sigmoidal_schedule, linear_schedule), (0, -1, 2.5, True)):
-        with pytest.raises(ValueError, match="n_intervals must be a positive integer"):
-            schedule(n_intervals)
-    for slope in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="slope must be positive"):
-            sigmoidal_schedule(3, slope)
 
 
 SIZES = (1e-320, 1e-310, 1e-300, 1e-100, 1e-45, 1e-38, 1e-20, 1e-9, 9.9e-5, 1.01e-4, 9e-3, 1.1e-2, 0.5, 30.0, 88.0,
