@@ -123,11 +123,16 @@ def _rounded(path: bytes) -> bytes:
 
 
 def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataFrame]:
-    """Tables that are published, without draws of cases `*_more`; without curves if the preset runs in minutes."""
+    """Tables that are published, without draws of longer cases; without curves if the preset runs in minutes."""
     if is_whole:
-        # Of a case that extends another with more chains, figures show the other's draws.
+        # Of a case that extends another with more chains figures show the other's draws; of one with more scenes
+        # claims read what there is one of a chain.
         shown = {
-            name: ~table["case"].str.endswith("_more") for name, table in tables.items() if "draw" in table
+            name: ~table["case"].str.endswith(
+                ("_more", "_many", "_scenes") if {"draw", "sample"} & set(table) else "_scenes"
+            )
+            for name, table in tables.items()
+            if "case" in table and name not in ("settings", "chain", "point")
         }
         return tables | {name: tables[name][kept].reset_index(drop=True) for name, kept in shown.items()}
     statistics = tables["quantity"].query("group == 'statistics'").reset_index(drop=True)
