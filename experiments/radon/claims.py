@@ -117,7 +117,7 @@ def running(tables: Tables, n_iterations: int, published: float, case: str = "nu
     shuffled = np.random.default_rng(0).permuted(np.tile(np.arange(by_chain.size), (200, 1)), axis=1)
     sets, level = _sets(shuffled.T), published + exact_evidence(tables, case)
     found = estimate(lambda x: np.mean(x[sets].mean(axis=1) >= level), by_chain, note="as published")
-    # Where no set, or each, is as high, so is none of the resamples.
+    # Resamples have no spread where the condition holds in no set, or in all.
     return found if found.error > 0.0 else proportion(found.value, len(sets), found.note)
 
 
