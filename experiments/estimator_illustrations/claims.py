@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from auxmc.diagnostics.distributions import total_variation
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion, proportion_of
-from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 
 _HMC, _RANDOM_WALK = {"method": "hmc"}, {"method": "random_walk"}
 _SGHMC, _SGLD = {"dynamics": "sghmc"}, {"dynamics": "sgld"}
@@ -109,7 +109,7 @@ def largest_variance(tables: Tables) -> Measurement:
 def over_bound(quantity: str, n_trials: str, excess: float, tables: Tables) -> Measurement:
     """SE-14: fraction of estimates above the evidence by so many nats, less its bound."""
     n = tables.setting(n_trials, case="evidence")
-    fraction = proportion(tables.values(quantity, "excess", excess=excess).item(), n)
+    fraction = proportion(tables.values(quantity, "excess", excess=excess, case="evidence").item(), n)
     bound = math.exp(-excess)
     return (fraction - bound).noted(f"{fraction.value:.4g}, bound {bound:.4g}")
 
@@ -191,7 +191,8 @@ def _nested(tables: Tables, quantity: str) -> dict[float, FloatArray]:
 
 def bias(estimator: str, tables: Tables) -> Measurement:
     """SE-21: largest distance of the mean of estimate over evidence from 1, over prefixes."""
-    rows = tables.rows("prefix", f"{estimator}_mean_ratio")
+    case = first_run(tables, "annealed_more", "evidence") if estimator == "ais" else "evidence"
+    rows = tables.rows("prefix", f"{estimator}_mean_ratio", case=case)
     means, errors = (rows[f"{estimator}_mean_ratio{part}"] for part in ("", "_error"))
     every = ", ".join(f"{mean:.3f} +- {its:.3f}" for mean, its in zip(means, errors, strict=True))
     n = len(rows)
@@ -202,7 +203,7 @@ def bias(estimator: str, tables: Tables) -> Measurement:
 def bias_at(estimator: str, prefix: int, tables: Tables) -> Measurement:
     """SE-23 and SE-31: mean of estimate over evidence after some rows, less 1."""
     name = f"{estimator}_mean_ratio"
-    row = tables.rows("prefix", name, prefix=prefix).iloc[0]
+    row = tables.rows("prefix", name, prefix=prefix, case="evidence").iloc[0]
     return Measurement(row[name] - 1.0, row[f"{name}_error"])
 
 

@@ -18,6 +18,7 @@ from experiments.estimator_illustrations.simple import run_simple
 _DESIGNS: dict[str, tuple[Callable[[Settings, RunContext], dict[str, xr.Dataset]], ...]] = {
     "kernels": (run_identities, run_moves, run_dynamics),
     "evidence": (run_simple, run_exact_moves, run_nested),
+    "exact_moves": (run_exact_moves,),
 }
 
 

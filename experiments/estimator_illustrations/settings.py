@@ -9,7 +9,7 @@ from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 class Settings(CaseSettings):
     """One case: Markov kernels on Gaussian targets, or estimators of an evidence that is known."""
 
-    design: str = setting("kernels", "what is run", ("kernels", "evidence"))
+    design: str = setting("kernels", "what is run", ("kernels", "evidence", "exact_moves"))
     correlation: float = setting(0.9, "in the target of figures 2.1, 2.2 (design kernels)", (-0.999, 0.999))
     n_evaluations_shown: int = setting(200, "evaluations of a drawn chain (design kernels)", (10, 10_000))
     random_walk_scale: float = setting(0.2, "sd of the random walk's proposal (kernels)", (1e-6, 100.0))
@@ -31,12 +31,16 @@ class Settings(CaseSettings):
         1_000_000, "estimates by prior averaging and by harmonic means (design evidence)", (2000, 100_000_000)
     )
     n_bins: int = setting(1000, "bins of the histograms (design evidence)", (10, 100_000))
-    n_runs: int = setting(10_000, "runs of estimators with exact moves (design evidence)", (100, 1_000_000))
-    n_sir_runs: int = setting(0, "runs of SIR; 0: n_runs (design evidence)", (0, 100_000_000), added=True)
+    n_runs: int = setting(
+        10_000, "runs of estimators with exact moves (evidence, exact_moves)", (100, 1_000_000)
+    )
+    n_sir_runs: int = setting(
+        0, "runs of SIR; 0: n_runs (evidence, exact_moves)", (0, 100_000_000), added=True
+    )
     exact_estimators: list[str] = setting(
         ["ais", "stream", "sir", "adaptive", "finely_adaptive"],
         "estimators that are run with exact moves: annealed importance sampling, a stream with fixed steps, SIR, and "
-        "streams with steps adapted to effective sizes of 5 and of 8 particles out of 10 (design evidence)",
+        "streams with steps adapted to effective sizes of 5 and of 8 particles out of 10 (evidence, exact_moves)",
         ("ais", "stream", "sir", "adaptive", "finely_adaptive"),
     )
     n_live: list[int] = setting(

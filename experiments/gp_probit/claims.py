@@ -20,7 +20,7 @@ from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, 
 
 _MAIN = PM, MI, SS, SLICE = tuple(map(main_case, MAIN_METHODS))
 _ONE_SAMPLE, _FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-1", "side_pm__n_importance-500"
-_MORE_PM = "pm_mh_more"  # the main run of PM MH with more chains
+_MORE = {PM: "pm_mh_more", MI: "apm_more__method-apm_mi_mh", SS: "apm_more__method-apm_ss_mh"}
 _MORE_50, _MORE_500 = (f"side_pm_more__n_importance-{n}" for n in (50, 500))  # of 2000 iterations
 PER_OPERATION, PER_CALL = "ess_per_1000_cubic_operations", "ess_per_1000_estimates"
 _CALLS = ["estimates_position_per_iteration", "estimates_auxiliary_per_iteration"]
@@ -49,8 +49,8 @@ def time_ratio(tables: Tables, above: str, below: str) -> Measurement:
 
 
 def with_most_chains(tables: Tables, case: str) -> str:
-    """For the main run of PM MH, the same with more chains where the preset has it."""
-    return first_run(tables, _MORE_PM, PM) if case == PM else case
+    """The same run with more chains, where the preset has it."""
+    return first_run(tables, _MORE.get(case, case), case)
 
 
 of_data = partial(recorded, exact=True, case=PM)  # PM-P01

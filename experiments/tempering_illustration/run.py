@@ -7,7 +7,7 @@ import xarray as xr
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
-from experiments.tempering_illustration.bimodal import run_bimodal
+from experiments.tempering_illustration.bimodal import run_bimodal, run_moments
 from experiments.tempering_illustration.exact import path_curves, path_statistics
 from experiments.tempering_illustration.fits import fit_groups
 from experiments.tempering_illustration.kernel_checks import annealing_statistics, kernel_statistics
@@ -17,7 +17,7 @@ from experiments.tempering_illustration.settings import Settings
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case; returns group `statistics`, and `curves` where there are any."""
-    of_chains = {"bimodal": run_bimodal, "ladder": run_ladder, "weights": run_weights}
+    of_chains = {"bimodal": run_bimodal, "moments": run_moments, "ladder": run_ladder, "weights": run_weights}
     if settings.design in of_chains:
         return of_chains[settings.design](settings, context)
     if settings.design == "kernels":

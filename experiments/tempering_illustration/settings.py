@@ -17,9 +17,9 @@ class Settings(CaseSettings):
 
     design: str = setting(
         "bimodal",
-        "chains on the target with two modes, simulated tempering, weights of its states, checks of single steps and "
-        "of annealed runs, or exact quantities and variational fits",
-        ("bimodal", "ladder", "weights", "kernels", "exact"),
+        "chains on the target with two modes, moments by them, simulated tempering, weights of its states, checks of "
+        "single steps and of annealed runs, or exact quantities and variational fits",
+        ("bimodal", "moments", "ladder", "weights", "kernels", "exact"),
     )
     step_size: float = setting(1.0, "leapfrog step of all chains", (1e-6, 100.0))
     n_steps: int = setting(20, "leapfrog steps of an update", (1, 10_000))
