@@ -11,7 +11,7 @@ import xarray as xr
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest, mean
 from auxmc_pipeline.published_values import published_series
-from auxmc_pipeline.tables import MissingData, Tables, first_run
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gaussian_latent.settings import TARGET_ACCEPTANCE, program_rows, scale_name
 
 Program = tuple[str, int]  # Method and number of importance samples
@@ -22,12 +22,17 @@ _SMOOTHING_POINTS = 5
 def sweep_of(
     tables: Tables, quantity: str, program: Program, dataset: str = "calibrated", more: str = ""
 ) -> xr.DataArray:
-    """A quantity of a program over its step sizes or brackets [chain, point], of the case `more` where it was run."""
+    """A quantity of a program over step sizes or brackets [chain, point], of the cases `more` where they were run."""
     scale, where = scale_name(program[0]), program_rows(*program, dataset)
-    where["case"] = first_run(tables, more, where["case"])
+    where["case"] = (more and cases_of(tables, more)) or where["case"]
     found = tables.array(quantity, "chain", scale, table="chain", **where)
     # Rounded, so that points of several grids can be equal.
     return found.rename({scale: "point"}).assign_coords(point=found[scale].values.round(9)).sortby("point")
+
+
+def cases_of(tables: Tables, name: str) -> list[str]:
+    """Cases that were run of one of the configuration, which may have one for each value of a setting."""
+    return [case for case in tables["settings"]["case"] if case.partition("__")[0] == name]
 
 
 def at_best_steps(
