@@ -78,6 +78,10 @@ class Study:
     check: Callable[[Any], None] = lambda settings: None
     # Files whose content a result depends on: by default the data file of the user, where there is one.
     data_files: Callable[[Any], list[str]] = lambda own: [own.data] if getattr(own, "data", "") else []
+    # Cases, as patterns of names, that are published without draws, as figures show those of the case that they extend;
+    # and those of which the tables `settings`, `chain` and `point` alone are published.
+    without_draws: Sequence[str] = ()
+    by_chain: Sequence[str] = ()
     # Needs (`auxmc_pipeline.needs`) that a run meets if the published claims are about its model.
     about: str = ""
 

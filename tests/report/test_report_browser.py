@@ -16,6 +16,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
         ("", "overview", None),
         ("claims?verdict=not-reproduced", "claims", lambda verdicts: verdicts.count("not-reproduced")),
         ("claims?q=nothing+like+this", "claims", lambda verdicts: 0),
+        ("claims?verdict=splendid", "claims", len),
         ("radon-CT-D06", "radon", None),
     ],
 )
@@ -31,4 +32,5 @@ def test_the_page_shows_what_its_address_names(report, address, part, n_shown):
     verdicts = [re.findall(r'data-verdict="([\w-]+)"', claim)[0] for claim in claims]
     assert len(shown) == (n_shown(verdicts) if callable(n_shown) else len(claims))
     assert f"{len(shown)} of {len(claims)} lines" in done.stdout
+    assert ("unknown in the address: verdict splendid" in done.stdout) == ("splendid" in address)
     assert sum(" open" in claim for claim in claims) == (part == "radon")

@@ -7,6 +7,7 @@ the present settings, code and data.
 import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -94,7 +95,7 @@ def gather(
     if problems := list(_problems(now, [cases, tables, [*measured, *drawings]], kept)):
         raise SettingsError(f"{study.name}: {'; '.join(problems)}")
     jobs = job_table([row for path in cases for row in jobs_of_result(path)])
-    kept_tables = _kept({path.stem: read_table(path) for path in tables}, is_whole)
+    kept_tables = _kept(study, {path.stem: read_table(path) for path in tables}, is_whole)
     curves = set(kept_tables["quantity"].query("group == 'curves'")["quantity"]) - _IN_DOUBLE
     return {
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
@@ -122,18 +123,20 @@ def _rounded(path: bytes) -> bytes:
     return re.sub(rb" -", b"-", re.sub(rb"(?<![\d.])0\.(?=\d)", b".", few_spaces))
 
 
-def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataFrame]:
-    """Tables that are published, without draws of longer cases; without curves if the preset runs in minutes."""
+def _kept(study: Study, tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataFrame]:
+    """Tables that are published, as the study says; without curves if the preset runs in minutes."""
     if is_whole:
-        # Of a case that extends another with more chains figures show the other's draws; of one with more scenes
-        # claims read what there is one of a chain.
-        shown = {
-            name: ~table["case"].str.endswith(
-                ("_more", "_many", "_scenes") if {"draw", "sample"} & set(table) else "_scenes"
-            )
-            for name, table in tables.items()
-            if "case" in table and name not in ("settings", "chain", "point")
-        }
+        shown = {}
+        for name, table in tables.items():
+            if "case" in table and name not in ("settings", "chain", "point"):
+                patterns = [
+                    *study.by_chain,
+                    *(study.without_draws if {"draw", "sample"} & set(table) else ()),
+                ]
+                left_out = [
+                    case for case in table["case"].unique() if any(fnmatchcase(case, p) for p in patterns)
+                ]
+                shown[name] = ~table["case"].isin(left_out)
         return tables | {name: tables[name][kept].reset_index(drop=True) for name, kept in shown.items()}
     statistics = tables["quantity"].query("group == 'statistics'").reset_index(drop=True)
     names = ("settings", *statistics["table"].unique())

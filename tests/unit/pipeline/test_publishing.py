@@ -1,5 +1,7 @@
 """Publishing and restoring: which files go to `published/`, which stay, and that a preset resumes from them."""
 
+import dataclasses
+import io
 import os
 
 import numpy as np
@@ -85,6 +87,16 @@ def test_a_finished_study_is_published_whole_and_only_once(root):
     assert publish(root) == (0, files)
     (root / "results" / "paper").rename(root / "results" / "quick")
     assert publish(root, preset="quick")[1] == TABLES - {"tables/draw.parquet"}
+
+
+@pytest.mark.parametrize("left_out", ["without_draws", "by_chain"])
+def test_a_study_names_cases_that_are_published_in_part(root, left_out):
+    files, _ = gather(dataclasses.replace(STUDY, **{left_out: ("nu*",)}), "paper", NOW, root)
+    draws, chains = (
+        pd.read_parquet(io.BytesIO(files[f"tables/{name}.parquet"])) for name in ("draw", "chain")
+    )
+    assert set(draws["case"]) == {"ais"}
+    assert set(chains["case"]) == {"ais", "nuts"}
 
 
 def test_what_is_missing_or_old_is_named_and_nothing_is_published(root):
