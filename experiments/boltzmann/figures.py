@@ -11,16 +11,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator
 
-from auxmc.plots.panels import band_curve, page
-from auxmc.plots.published import (
+from auxmc.plots.style import CYCLE, METHOD_COLOURS
+from auxmc_pipeline.footer import footer
+from auxmc_pipeline.plots.panels import band_curve, page
+from auxmc_pipeline.plots.published import (
     PublishedValue,
     entries_published_last,
     published_curve,
     published_label,
     published_mark,
 )
-from auxmc.plots.style import CYCLE, METHOD_COLOURS
-from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import PublishedMarks, published_series, published_settings
 from auxmc_pipeline.tables import Tables, available
 from experiments.boltzmann.relative_errors import (

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc_pipeline.chain_statistics import without_sweep
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.boltzmann import measure
 from experiments.boltzmann.model.machine import RelaxedMoments
 from experiments.boltzmann.problem import Problem, build_problem, fitted_moments, rebased

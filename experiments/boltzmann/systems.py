@@ -14,10 +14,10 @@ from scipy.special import logsumexp
 
 from auxmc.approximations.mean_field import boltzmann_mean_field, distinct_fits
 from auxmc.diagnostics.tempered_evidence import weighted_moments
-from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator
 from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.chains import RunContext
 from experiments.boltzmann.model import data, machine
 from experiments.boltzmann.model.enumeration import SpinMoments, exact_moments, sample_exactly, sign_table
 from experiments.boltzmann.problem import PUBLISHED_LEAST_EIGENVALUE, mean_field_starts, relaxation_of

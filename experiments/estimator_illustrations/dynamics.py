@@ -14,12 +14,12 @@ from jax import Array
 from auxmc.diagnostics.distributions import bin_probabilities, sample_frequencies
 from auxmc.diagnostics.errors_of_means import autocorrelation_time
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.estimator_illustrations.kernels import correlated, slow_direction
 from experiments.estimator_illustrations.settings import Settings
 

@@ -17,7 +17,6 @@ import xarray as xr
 from jax import Array
 from scipy import linalg
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.kernels.streams.contract import Chunk, Mover, PastRows, StreamSettings, StreamState, Target
@@ -26,6 +25,7 @@ from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evi
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
+from auxmc_pipeline.chains import RunContext
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.simple import excess_probabilities
 from experiments.streaming_evidence.model import rows

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from auxmc.diagnostics.errors_of_means import autocorrelation_time
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import generator, stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hmc, leapfrog
@@ -21,6 +20,7 @@ from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
 from auxmc.numerics.annealing import log_effective_size
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.estimator_illustrations.settings import Settings
 
 

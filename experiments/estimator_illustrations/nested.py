@@ -13,12 +13,12 @@ from jax import Array
 from scipy import stats
 
 from auxmc.diagnostics.dead_points import nested_evidence
-from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator, stream
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.measuring import standard_error
 from experiments.estimator_illustrations.model import ideal_nested_sampling
 from experiments.estimator_illustrations.settings import Settings

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import xarray as xr
 
-from auxmc.driver.chains import RunContext
+from auxmc_pipeline.chains import RunContext
 from experiments.estimator_illustrations.dynamics import run_dynamics
 from experiments.estimator_illustrations.exact_moves import run_exact_moves
 from experiments.estimator_illustrations.kernels import run_identities, run_moves

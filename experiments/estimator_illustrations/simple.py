@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 
 from auxmc.diagnostics.simple_evidence import harmonic_mean, log_reciprocal, prior_average
-from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.measuring import standard_error
 from experiments.estimator_illustrations.model import GaussianMean, LogEvidenceDistribution, from_observations
 from experiments.estimator_illustrations.settings import Settings

@@ -9,8 +9,8 @@ from types import ModuleType
 
 import xarray as xr
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.measuring import Measurement
 from experiments.foundations.chains import dynamics, markov, slices
 from experiments.foundations.evidence import gaussian, nested, sequential

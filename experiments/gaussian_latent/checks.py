@@ -12,12 +12,12 @@ import xarray as xr
 from jax import Array
 from scipy import optimize, stats
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
 from auxmc.kernels.pseudo_marginal.updates import PseudoMarginalState, pseudo_marginal_metropolis
 from auxmc.kernels.slices.reflective_slice import reflect, reflective_slice
 from auxmc.models.estimator import Estimator
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import RunContext
 from experiments.gaussian_latent.problem import Problem
 
 _N_BINS = 80

@@ -13,9 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from auxmc.plots.factor_graphs import factor_graph
-from auxmc.plots.panels import bin_edges, histogram_panel, missing_panel, page, trace_panel
-from auxmc.plots.published import published_curve, published_entry, published_level, published_mark
 from auxmc.plots.style import (
     METHOD_COLOURS,
     METHOD_LABELS,
@@ -25,6 +22,9 @@ from auxmc.plots.style import (
     readable,
 )
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.plots.factor_graphs import factor_graph
+from auxmc_pipeline.plots.panels import bin_edges, histogram_panel, missing_panel, page, trace_panel
+from auxmc_pipeline.plots.published import published_curve, published_entry, published_level, published_mark
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gaussian_latent.settings import (

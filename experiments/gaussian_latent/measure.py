@@ -11,7 +11,6 @@ from auxmc.diagnostics.convergence import mcse_sd
 from auxmc.diagnostics.distributions import bin_probabilities, sample_frequencies, total_variation
 from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.diagnostics.runs import longest_rejection_run
-from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.chain_statistics import (
     MOST_KEPT,
@@ -25,6 +24,7 @@ from auxmc_pipeline.chain_statistics import (
     units_of,
     with_units,
 )
+from auxmc_pipeline.chains import Chains
 from experiments.gaussian_latent.problem import Distribution, Known
 
 # Last iterations of a long chain, drawn and searched for sticking (thesis figure 3.4).

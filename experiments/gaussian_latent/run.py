@@ -10,7 +10,6 @@ import xarray as xr
 from jax import Array
 
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
 from auxmc.kernels.pseudo_marginal.updates import (
@@ -20,6 +19,7 @@ from auxmc.kernels.pseudo_marginal.updates import (
 )
 from auxmc.models.estimator import Estimator
 from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.gaussian_latent import measure
 from experiments.gaussian_latent.checks import estimator_noise, exactness_checks
 from experiments.gaussian_latent.model import problem

@@ -12,8 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import bar_place, histogram_panel, mean_bars, page
-from auxmc.plots.published import (
+from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.plots.panels import bar_place, histogram_panel, mean_bars, page
+from auxmc_pipeline.plots.published import (
     PublishedValue,
     entries_published_last,
     published_curve,
@@ -21,8 +23,6 @@ from auxmc.plots.published import (
     published_mark,
     published_moments,
 )
-from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import Tables
 from auxmc_pipeline.tolerances import efficiency_figure

@@ -12,9 +12,9 @@ from scipy import stats
 
 from auxmc.data.tables import read_matrix
 from auxmc.diagnostics.convergence import mcse_mean, mcse_sd, rank_r_hat
-from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator, stream
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import RunContext
 from experiments.generalised_lambda.model.exact import log_likelihood, reference_draws
 from experiments.generalised_lambda.model.fibre import LARGEST_RESIDUAL, fibre_point
 from experiments.generalised_lambda.model.generator import (

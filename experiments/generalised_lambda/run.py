@@ -11,7 +11,6 @@ import xarray as xr
 from jax import Array
 
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, hmc
@@ -21,6 +20,7 @@ from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, constrained_
 from auxmc.kernels.manifold.modified_abc import ModifiedABCInfo, modified_abc
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.chain_statistics import arviz_groups, counted_failures, labelled_draws, thinned
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda.measure import chain_statistics
 from experiments.generalised_lambda.model import fibre, generator

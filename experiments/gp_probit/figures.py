@@ -13,8 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.factor_graphs import factor_graph
-from auxmc.plots.panels import (
+from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
+from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.plots.factor_graphs import factor_graph
+from auxmc_pipeline.plots.panels import (
     band_curve,
     bar_place,
     bin_edges,
@@ -24,7 +26,7 @@ from auxmc.plots.panels import (
     page,
     trace_panel,
 )
-from auxmc.plots.published import (
+from auxmc_pipeline.plots.published import (
     PUBLISHED_COLOUR,
     entries_published_last,
     published_curve,
@@ -32,8 +34,6 @@ from auxmc.plots.published import (
     published_mark,
     published_moments,
 )
-from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
-from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks, PublishedSeries
 from auxmc_pipeline.tables import Tables
 from experiments.gp_probit.claims import PER_CALL, PER_OPERATION, compared_chains

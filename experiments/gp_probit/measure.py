@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from auxmc.diagnostics.coda import gelman_plot_ends, potential_scale_reduction_path
 from auxmc.diagnostics.runs import n_distinct_states
-from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.chain_statistics import (
     arviz_groups,
@@ -23,6 +22,7 @@ from auxmc_pipeline.chain_statistics import (
     with_units,
     without_sweep,
 )
+from auxmc_pipeline.chains import Chains
 from experiments.gp_probit.model import Problem
 from experiments.gp_probit.settings import AVERAGE
 

@@ -17,11 +17,11 @@ import numpy.typing as npt
 from jax import Array
 from jax.scipy.special import logsumexp
 
-from auxmc.approximations.laplace_latent_gaussian import SiteTerms, laplace_mode, reverse_precision_factor
 from auxmc.models.estimator import Estimator
 from auxmc.numerics import linalg
 from auxmc.numerics.array_types import FloatArray
 from experiments.gp_probit.labelled import read_labelled
+from experiments.gp_probit.laplace_latent_gaussian import SiteTerms, laplace_mode, reverse_precision_factor
 from experiments.gp_probit.settings import OUTPUT_SCALE, Settings
 from experiments.gp_probit.special_functions import log_normal_cdf, probit_terms
 

@@ -11,12 +11,12 @@ import xarray as xr
 from jax import Array
 
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo, AdaptationState, batch_adaptation
 from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.gp_probit import measure
 from experiments.gp_probit.model import Problem, build_problem, estimator, with_gradient
 from experiments.gp_probit.settings import Settings

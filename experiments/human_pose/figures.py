@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import page
-from auxmc.plots.published import published_curve, published_entry, published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.plots.panels import page
+from auxmc_pipeline.plots.published import published_curve, published_entry, published_level
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.human_pose.model.skeleton import DRAWN_BONES, JOINT_NAMES

@@ -10,13 +10,13 @@ from jax import Array
 
 from auxmc.driver import seeds
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import RunContext
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import noisy_input
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import RunContext
 from experiments.human_pose.model import generator, hierarchy
 from experiments.human_pose.model.cameras import camera_place
 from experiments.human_pose.model.joint_observations import read_joint_observations

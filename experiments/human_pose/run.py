@@ -9,9 +9,9 @@ import xarray as xr
 from jax import Array
 
 from auxmc.driver import seeds
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.models.conditioned import noisy_input
 from auxmc_pipeline.chain_statistics import counted_failures, labelled_draws
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from auxmc_pipeline.settings import SettingsError
 from experiments.human_pose import measure
 from experiments.human_pose.measure import AXES

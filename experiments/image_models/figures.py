@@ -11,16 +11,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import band_curve, page
-from auxmc.plots.published import (
+from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
+from auxmc_pipeline.footer import footer
+from auxmc_pipeline.plots.panels import band_curve, page
+from auxmc_pipeline.plots.published import (
     PublishedValue,
     entries_published_last,
     published_curve,
     published_level,
     published_mark,
 )
-from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
-from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import (
     PublishedMarks,
     published_series,

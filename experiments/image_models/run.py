@@ -10,11 +10,11 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.units import Units, each
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import NamedArrays
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.units import Units, each
 from experiments.image_models import measure
 from experiments.image_models.problem import Problem, build_problem, published_facts, training_curves
 from experiments.image_models.programs import annealed_sampler, chain_sampler

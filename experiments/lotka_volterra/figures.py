@@ -15,8 +15,10 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import band_curve, bar_place, mean_bars, page
-from auxmc.plots.published import (
+from auxmc.plots.style import PAGE_WIDTH_IN
+from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.plots.panels import band_curve, bar_place, mean_bars, page
+from auxmc_pipeline.plots.published import (
     entries_published_last,
     published_curve,
     published_entry,
@@ -24,8 +26,6 @@ from auxmc.plots.published import (
     published_mark,
     published_moments,
 )
-from auxmc.plots.style import PAGE_WIDTH_IN
-from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables, available
 from auxmc_pipeline.tolerances import efficiency_figure

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator, stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hmc
@@ -21,6 +20,7 @@ from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_sli
 from auxmc.models.abc_kernels import abc_estimator, log_abc_kernel
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian
+from auxmc_pipeline.chains import RunContext
 from experiments.lotka_volterra.measure import ERRORS
 from experiments.lotka_volterra.model import generator as populations
 from experiments.lotka_volterra.model.conditioning import conditioned_model, sparsely_conditioned_model

@@ -10,12 +10,12 @@ import xarray as xr
 from jax import Array
 
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import RunContext, run_chains
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups, fraction_of_time, labelled_draws
+from auxmc_pipeline.chains import RunContext, run_chains
 from auxmc_pipeline.settings import SettingsError
 from experiments.lotka_volterra import measure
 from experiments.lotka_volterra.model import rejection

@@ -14,13 +14,13 @@ from jax import Array
 
 from auxmc.diagnostics.convergence import bulk_ess
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import ConditionedModel, noisy_input
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian, diagonal_jacobian, markovian_jacobian
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.generalised_lambda.model import generator as generalised_lambda
 from experiments.generalised_lambda.model.fibre import initial_inputs
 from experiments.human_pose.model import generator as human_pose

@@ -8,9 +8,9 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from auxmc.plots.panels import page
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.plots.panels import page
 from auxmc_pipeline.tables import Tables
 
 _HMC, _CONSTRAINED = CYCLE[1], CYCLE[0]

@@ -10,7 +10,6 @@ import xarray as xr
 from jax import Array
 from jax.scipy.special import ndtr
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
 from auxmc.kernels.manifold.constrained_hmc import (
     Phase,
@@ -23,6 +22,7 @@ from auxmc.kernels.manifold.constrained_hmc import (
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.abc_kernels import log_cube_kernel
 from auxmc.models.conditioned import ConditionedModel, condition_noisy_generator, noisy_input
+from auxmc_pipeline.chains import RunContext
 from experiments.generalised_lambda.model import generator as generalised_lambda
 from experiments.generalised_lambda.model.fibre import initial_inputs
 from experiments.lotka_volterra.model import conditioning as lotka_volterra_conditioning

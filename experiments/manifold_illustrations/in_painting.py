@@ -9,11 +9,11 @@ import xarray as xr
 from jax import Array
 
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hmc
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import condition_noisy_generator, noisy_input
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.image_models.model.autoencoder import logits, to_precision
 from experiments.image_models.model.autoencoder_weights import read_autoencoder
 from experiments.manifold_illustrations.costs import smallest_sizes

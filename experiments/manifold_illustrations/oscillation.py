@@ -9,10 +9,10 @@ import xarray as xr
 from jax import Array
 from scipy.spatial import KDTree
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
 from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import RunContext
 from experiments.manifold_illustrations.model import DRAWN_START, fibre_height, generate, log_prior
 from experiments.manifold_illustrations.settings import Settings
 

@@ -13,12 +13,12 @@ import xarray as xr
 from jax import Array
 
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models import conditioned
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.manifold_illustrations.costs import costs, undivided
 from experiments.manifold_illustrations.identities import identities
 from experiments.manifold_illustrations.in_painting import in_painting

@@ -7,12 +7,12 @@ from jax import Array
 
 from auxmc.diagnostics.convergence import bulk_ess
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import RunContext, run_chains
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hmc
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import condition_noisy_generator, noisy_input
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import RunContext, run_chains
 from experiments.manifold_illustrations.costs import smallest_sizes
 from experiments.manifold_illustrations.model import START, generate, log_prior
 from experiments.manifold_illustrations.settings import Settings

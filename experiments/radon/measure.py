@@ -8,9 +8,9 @@ from scipy.special import logsumexp
 
 from auxmc.diagnostics import tempered_evidence as evidence
 from auxmc.diagnostics.weighted import in_batches, weighted_estimates
-from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 from auxmc_pipeline.chain_statistics import arviz_groups, labelled_draws, units_of, with_units
+from auxmc_pipeline.chains import Chains
 from experiments.radon.grouped import GroupedData
 from experiments.radon.model import Problem
 from experiments.radon.settings import Settings, published_file

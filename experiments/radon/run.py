@@ -20,9 +20,7 @@ from auxmc.approximations.advi import (
     windowed_adagrad,
 )
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import RunContext, run_chains
 from auxmc.driver.seeds import stream
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
@@ -31,7 +29,9 @@ from auxmc.models.bridge import Bridge, bridge, gaussian_base
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
+from auxmc_pipeline.chains import RunContext, run_chains
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.stopwatch import stopwatch
 from experiments.radon.measure import measure_case
 from experiments.radon.model import LOG_SCALES, Problem, intercepts
 from experiments.radon.settings import Settings

@@ -12,11 +12,11 @@ import xarray as xr
 from jax import Array
 
 from auxmc.diagnostics.tempered_evidence import bidirectional_bounds
-from auxmc.driver.chains import RunContext
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import RunContext
 from experiments.streaming_evidence.model import linear_truth
 from experiments.streaming_evidence.problem import NOISE_SCALE, exact_linear, keys_of_runs, rows_of_stream
 from experiments.streaming_evidence.settings import Settings

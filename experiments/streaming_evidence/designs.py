@@ -10,13 +10,13 @@ import numpy as np
 import xarray as xr
 
 from auxmc.diagnostics.dead_points import nested_evidence
-from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
-from auxmc.driver.units import each
 from auxmc.kernels.streams.nested_sampling import NestedSettings
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import RunContext
+from auxmc_pipeline.units import each
 from experiments.streaming_evidence import problem
 from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream

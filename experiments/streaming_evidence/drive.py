@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.kernels.streams.contract import Chunk, PastRows, Stream
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
+from auxmc_pipeline.chains import RunContext
 
 _CHUNKS_IN_BLOCK = 16
 _LEAF, _COMPILE_S = "last.", "seconds.compile"  # in a unit: leaves of the last state, seconds of compiling

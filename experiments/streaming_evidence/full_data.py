@@ -12,14 +12,14 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
-from auxmc.driver.units import each
 from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettings, full_data_evidence
 from auxmc.kernels.streams.nested_sampling import NestedRun
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc_pipeline.chain_statistics import units_of
+from auxmc_pipeline.chains import RunContext
+from auxmc_pipeline.units import each
 from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested_runs
 from experiments.streaming_evidence.problem import exact_linear, keys_of_runs, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings

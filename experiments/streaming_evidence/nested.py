@@ -9,12 +9,12 @@ import numpy as np
 from jax import Array
 
 from auxmc.diagnostics.dead_points import NestedEvidence, nested_evidence
-from auxmc.driver.chains import RunContext
-from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.row_blocks import row_total
+from auxmc_pipeline.chains import RunContext
+from auxmc_pipeline.stopwatch import stopwatch
 from experiments.streaming_evidence.problem import HYBRID_ROWS, keys_of_runs, model_of
 from experiments.streaming_evidence.settings import Settings
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import numpy as np
 from jax import Array
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.row_chunks import growing_chunks
 from auxmc.driver.seeds import stream
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
@@ -13,6 +12,7 @@ from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evi
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.chains import RunContext
 from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
 

@@ -7,10 +7,10 @@ import numpy as np
 import xarray as xr
 
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
-from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.numerics.array_types import NamedArrays
+from auxmc_pipeline.chains import RunContext
 from experiments.streaming_evidence.problem import model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
 

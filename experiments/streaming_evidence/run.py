@@ -8,9 +8,9 @@ from typing import Any
 import jax.numpy as jnp
 import xarray as xr
 
-from auxmc.driver.chains import RunContext
-from auxmc.driver.units import each
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import RunContext
+from auxmc_pipeline.units import each
 from experiments.streaming_evidence.bounds import run_bounds
 from experiments.streaming_evidence.designs import run_nested_pair, run_starts, run_stopping
 from experiments.streaming_evidence.drive import Runs, run_repeats

@@ -12,7 +12,6 @@ from jax import Array
 
 from auxmc.diagnostics.weighted import weighted_estimates
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, hmc
 from auxmc.kernels.tempering.continuous_tempering import (
@@ -22,6 +21,7 @@ from auxmc.kernels.tempering.continuous_tempering import (
 )
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.random import standard_normal
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.tempering_illustration.exact import known_path
 from experiments.tempering_illustration.model import TWO_MODES, base, joined
 from experiments.tempering_illustration.settings import Settings

@@ -11,10 +11,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import bin_edges, page
-from auxmc.plots.published import entries_published_last, published_curve, published_mark, published_moments
 from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.plots.panels import bin_edges, page
+from auxmc_pipeline.plots.published import (
+    entries_published_last,
+    published_curve,
+    published_mark,
+    published_moments,
+)
 from auxmc_pipeline.published_values import published_series, published_value
 from auxmc_pipeline.tables import Tables
 

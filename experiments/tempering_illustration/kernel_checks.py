@@ -13,7 +13,6 @@ from scipy.special import logsumexp
 
 from auxmc.diagnostics.tempered_evidence import bidirectional_bounds
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
@@ -26,6 +25,7 @@ from auxmc.models.bridge import Bridge, bridge, gaussian_base
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.schedules import sigmoidal_schedule
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight
+from auxmc_pipeline.chains import RunContext, run_chains
 from experiments.tempering_illustration.exact import known_path
 from experiments.tempering_illustration.model import POINTS, TWO_MODES, joined
 from experiments.tempering_illustration.settings import INDEX_DRAWS_A_STATE, Settings

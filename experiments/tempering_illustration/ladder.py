@@ -14,7 +14,6 @@ from scipy.special import logsumexp
 
 from auxmc.diagnostics import tempered_evidence as evidence
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.simulated_tempering import (
@@ -28,6 +27,7 @@ from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
+from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.tempering_illustration.model import TWO_MODES, base, joined
 from experiments.tempering_illustration.settings import INDEX_SLOPE, LEAST_EXPECTED, Settings
 

@@ -5,8 +5,8 @@
 
 import xarray as xr
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
+from auxmc_pipeline.chains import RunContext
 from experiments.tempering_illustration.bimodal import run_bimodal, run_moments
 from experiments.tempering_illustration.exact import path_curves, path_statistics
 from experiments.tempering_illustration.fits import fit_groups

@@ -52,8 +52,8 @@ _NOT_IN_DIGEST = (
     "auxmc.driver.progress",
     "auxmc.driver.provenance",
     "auxmc.driver.results",
-    "auxmc.driver.stopwatch",
-    "auxmc.driver.units",
+    "auxmc_pipeline.stopwatch",
+    "auxmc_pipeline.units",
 )
 
 # Once a process: what runs is what was imported.

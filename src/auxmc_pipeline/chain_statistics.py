@@ -9,8 +9,8 @@ import xarray as xr
 
 from auxmc.diagnostics import coda, convergence
 from auxmc.diagnostics.runs import longest_constant_run
-from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chains import Chains
 
 MOST_KEPT = 2_000_000
 """Draws are kept in the result file, and ranked, if there are at most this many numbers, all coordinates counted."""

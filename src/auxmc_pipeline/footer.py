@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from auxmc.plots.panels import preset_note
+from auxmc_pipeline.plots.panels import preset_note
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
 

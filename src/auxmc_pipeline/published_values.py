@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.published import PublishedValue
 from auxmc_pipeline.catalogue import STUDIES, load_study
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import number
+from auxmc_pipeline.plots.published import PublishedValue
 from auxmc_pipeline.tables import MissingData, Tables, unmet_about
 
 EXTRA = "published_figures.csv"  # name of the file of values that no claim compares with

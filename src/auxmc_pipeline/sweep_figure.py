@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.plots import style
-from auxmc.plots.panels import missing_panel
+from auxmc_pipeline.plots.panels import missing_panel
 
 _LOG_ABOVE_RATIO = 30.0
 _SEPARATE_COORDINATES = 6

@@ -7,9 +7,9 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from auxmc.plots.panels import page
 from auxmc.plots.style import CYCLE
 from auxmc_pipeline.measuring import Measurement, mean
+from auxmc_pipeline.plots.panels import page
 from auxmc_pipeline.tables import Tables
 
 _EFFICIENCY = "ess_per_1000_evaluations"

@@ -44,7 +44,7 @@ def test_a_renamed_clone_with_a_comment_more_has_nothing_to_do_in_any_locale(rad
     plain = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     radon.environment = environment | plain | {"PYTHONPATH": python_path(radon.folder)}
     try:
-        with radon.changed("src/auxmc/driver/chains.py", "\n# a remark\n"):
+        with radon.changed("src/auxmc_pipeline/chains.py", "\n# a remark\n"):
             assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
     finally:
         radon.folder.rename(folder)
@@ -88,7 +88,7 @@ def test_a_deleted_output_comes_back_to_the_byte(radon):
 @pytest.mark.parametrize(
     ("file", "text", "jobs"),
     [
-        ("src/auxmc/driver/chains.py", "\nEXTRA = 1\n", ALL),
+        ("src/auxmc_pipeline/chains.py", "\nEXTRA = 1\n", ALL),
         ("experiments/radon/config.yaml", "\nseed: 5\n", ALL),
         ("experiments/radon/figures.py", "\nEXTRA = 1\n", {"draw_radon"}),
         pytest.param("experiments/radon/claims.csv", "\n", DRAWS, marks=pytest.mark.slow),
@@ -102,7 +102,7 @@ def test_a_change_runs_what_uses_it(radon, file, text, jobs):
 
 
 def test_claims_alone_are_judged_from_the_tables_that_are_there(radon):
-    with radon.changed("src/auxmc/driver/chains.py", "\nEXTRA = 1\n"):
+    with radon.changed("src/auxmc_pipeline/chains.py", "\nEXTRA = 1\n"):
         judged = planned(radon, "claims", "--allowed-rules", "claims", "judge_claims", *SMOKE)
     assert set(judged) <= {"claims", "judge_claims", "total"}
 

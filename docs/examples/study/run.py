@@ -5,10 +5,10 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import RunContext, run_chains
 from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc_pipeline.chain_statistics import arviz_groups, chain_moments, histogram, labelled_draws, with_units
+from auxmc_pipeline.chains import RunContext, run_chains
 from experiments.two_modes.model import problem
 from experiments.two_modes.settings import Settings
 

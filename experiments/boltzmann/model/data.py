@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxmc.data.cells import list_values
-from auxmc.data.published import VARIABLE as DATA_VARIABLE
 from auxmc.data.tables import fail, read_arrays, read_matrix
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.published_files import VARIABLE as DATA_VARIABLE
 
 N_SYSTEMS = 10  # Published systems of 30 units
 _SEED = 201702

@@ -11,8 +11,8 @@ from matplotlib.patches import Polygon
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.published import entries_published_last, published_mark
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN
+from auxmc_pipeline.plots.published import entries_published_last, published_mark
 from auxmc_pipeline.published_values import published_value
 from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Curves, Plots, circle, marks, square
 

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc.plots.panels import band_curve
-from auxmc.plots.published import entries_published_last, published_level
 from auxmc.plots.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN
+from auxmc_pipeline.plots.panels import band_curve
+from auxmc_pipeline.plots.published import entries_published_last, published_level
 from auxmc_pipeline.published_values import published_value
 from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Curves, Plots, marks
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auxmc.data.published import PublishedFile, published_file
 from auxmc.data.tables import load_arrays
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.published_files import PublishedFile, published_file
 from experiments.human_pose.model.body_proportions import log_length_distribution
 from experiments.human_pose.model.skeleton import N_ANGLES, N_BONES
 

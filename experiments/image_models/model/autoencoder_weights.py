@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auxmc.data.published import PublishedFile, local_file, published_file
 from auxmc.data.tables import load_arrays
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray, NamedArrays
+from auxmc_pipeline.published_files import PublishedFile, local_file, published_file
 
 OWN_MODELS = ("own_digits", "own_glyphs")
 PUBLISHED_MODELS = ("mnist", "omniglot")

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import PAGE_WIDTH_IN, save_figure, use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.study_tables import read_tables
+from auxmc_pipeline.plots.panels import missing_figure
 from auxmc_pipeline.settings import check_known
 from auxmc_pipeline.tables import MissingData, Tables
 

@@ -23,7 +23,7 @@ from auxmc_pipeline.settings import CaseSettings, SettingsError
 if TYPE_CHECKING:
     import xarray as xr
 
-    from auxmc.driver.chains import RunContext
+    from auxmc_pipeline.chains import RunContext
 
 _KEPT = "finished blocks are kept, and the same command continues from there"
 # Of a piece's provenance, what is the case's as well.
@@ -93,10 +93,10 @@ def run_case(
     cache = None if os.environ.get("AUXMC_COMPILATION_CACHE") == "off" else Path(".cache/jax")
     configure(settings.hardware, cache, compiles_fast=settings.preset != "paper")
     # Imported late: JAX must be configured before the first array.
-    from auxmc.driver.chains import RunContext
     from auxmc.driver.results import write_result
-    from auxmc.driver.units import Share, Units, read_pieces, write_piece
     from auxmc.errors import PieceError
+    from auxmc_pipeline.chains import RunContext
+    from auxmc_pipeline.units import Share, Units, read_pieces, write_piece
 
     identity = fingerprint(identity_of(study, settings))
     try:
@@ -130,8 +130,8 @@ def _run(
 ) -> tuple[dict[str, "xr.Dataset"], dict[str, Any]]:
     """Groups of the case, none where units are the work of other jobs, and where and how they were made."""
     from auxmc.driver.provenance import describe_environment, peak_memory_mib
-    from auxmc.driver.stopwatch import stopwatch
     from auxmc.errors import UnitsMissing
+    from auxmc_pipeline.stopwatch import stopwatch
 
     identity = identity_of(study, settings)
     groups: dict[str, xr.Dataset] = {}

@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 
 from auxmc.driver.files import write_atomically
 from auxmc.driver.results import write_table
-from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import save_figure, use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.measuring import standard_error
+from auxmc_pipeline.plots.panels import missing_figure
 from auxmc_pipeline.sweep_figure import sweep_figure
 from auxmc_pipeline.tables import ABOUT_VALUES, Tables, long_rows, replicate_columns, tabulate
 

@@ -13,11 +13,11 @@ from scipy.stats import multivariate_normal
 
 from auxmc.approximations.laplace_density import laplace_density
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
-from auxmc.approximations.laplace_latent_gaussian import SiteTerms, laplace_mode, reverse_precision_factor
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import row_model
+from experiments.gp_probit.laplace_latent_gaussian import SiteTerms, laplace_mode, reverse_precision_factor
 from experiments.gp_probit.special_functions import probit_terms
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, tempered_posterior

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from auxmc.driver.blocks import Sampler, run_program, trace_sampler
-from auxmc.driver.chains import RunContext, run_chains
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.driver.row_chunks import ChunkSizes, cut_chunks, growing_chunks
 from auxmc.driver.stream_program import CHUNKS_IN_BLOCK, pack
-from auxmc.driver.units import Share, Units, each, read_pieces, write_piece
 from auxmc.errors import PieceError, UnitsMissing
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc_pipeline.chains import RunContext, run_chains
+from auxmc_pipeline.units import Share, Units, each, read_pieces, write_piece
 
 
 def _kernel(parameters):

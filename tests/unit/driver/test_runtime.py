@@ -12,9 +12,9 @@ import pytest
 
 from auxmc.driver import runtime
 from auxmc.driver.blocks import lane_sharding, over_devices
-from auxmc.driver.chains import run_chains
 from auxmc.driver.progress import Progress
 from auxmc.driver.runtime import has_xla_flag, leave_debugging
+from auxmc_pipeline.chains import run_chains
 from tests.copies import python_path
 from tests.unit.driver.test_blocks import Interrupted, _context, _walk
 

@@ -10,10 +10,10 @@ import pytest
 
 from auxmc.approximations.mean_field import MeanFieldFits
 from auxmc.diagnostics.tempered_evidence import log_evidence, weighted_moments
-from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.chains import RunContext
 from experiments.boltzmann import measure, problem, run
 from experiments.boltzmann.claims import at_equal_times
 from experiments.boltzmann.model import data, machine

@@ -10,10 +10,10 @@ import pytest
 from scipy import linalg, stats
 from scipy.special import logsumexp
 
-from auxmc.driver.chains import RunContext
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.chains import RunContext
 from experiments.estimator_illustrations import exact_moves, kernels, nested
 from experiments.estimator_illustrations import model as gaussian_mean
 from experiments.estimator_illustrations.dynamics import naive_update, stationary_variance

@@ -10,9 +10,9 @@ import xarray as xr
 from scipy import integrate, stats
 
 from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.chains import Chains, RunContext
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.tables import Tables, tabulate
 from experiments.gaussian_latent import checks, exact, measure, sweeps

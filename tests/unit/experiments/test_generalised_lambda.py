@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda import run
 from experiments.generalised_lambda.measure import chain_statistics

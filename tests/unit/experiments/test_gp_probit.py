@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 from scipy.special import log_ndtr, logsumexp
 
-from auxmc.driver.chains import Chains, RunContext
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.chains import Chains, RunContext
 from experiments.gp_probit import run
 from experiments.gp_probit.measure import estimator_statistics, expected_acceptance, recorded
 from experiments.gp_probit.model import estimator, gp_probit_model, load_biopsy, standardise, with_gradient

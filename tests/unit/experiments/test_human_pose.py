@@ -17,11 +17,11 @@ from matplotlib.figure import Figure
 from motion_clips import N_NUMBERS, SPREADS, convert_frames, euler_xyz, read_clips, rotation_xyz
 from scipy.spatial.transform import Rotation
 
-from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc.models.conditioned import noisy_input
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
 from experiments.human_pose import claims, measure, skeletons

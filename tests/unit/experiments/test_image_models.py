@@ -14,9 +14,9 @@ from scipy import stats
 from scipy.ndimage import label
 from scipy.special import expit, logsumexp
 
-from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import MissingData

@@ -10,10 +10,10 @@ import pytest
 import xarray as xr
 from scipy import integrate
 
-from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.chain_statistics import fraction_of_time
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.settings import SettingsError
 from experiments.lotka_volterra import settings as declared
 from experiments.lotka_volterra.measure import chain_statistics, iterations_to_band

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auxmc.driver.chains import RunContext
 from auxmc.models.conditioned import condition_noisy_generator
 from auxmc.numerics.jacobians import diagonal_jacobian
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.tables import Tables
 from experiments.manifold_illustrations import operations
 from experiments.manifold_illustrations.claims import MEASURE

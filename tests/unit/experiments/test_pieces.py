@@ -5,10 +5,10 @@ import contextlib
 import pytest
 import xarray as xr
 
-from auxmc.driver.chains import RunContext
-from auxmc.driver.units import Share, Units
 from auxmc.errors import UnitsMissing
 from auxmc_pipeline.catalogue import ROOT, load_study
+from auxmc_pipeline.chains import RunContext
+from auxmc_pipeline.units import Share, Units
 from experiments.streaming_evidence import designs
 from tests.unit.experiments.test_image_models import saved
 

@@ -9,10 +9,10 @@ import pytest
 from jax._src import pjit
 
 from auxmc.driver.blocks import Sampler, trace_sampler
-from auxmc.driver.chains import RunContext
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.numerics.programs import programs_within
 from auxmc_pipeline.catalogue import load_study, studies
+from auxmc_pipeline.chains import RunContext
 
 # Cases that take at most four CPU seconds: `make test` runs these, and `make test-all` all of every study.
 FAST = {

@@ -12,10 +12,10 @@ import pytest
 import yaml
 from scipy import special, stats
 
-from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import ROOT, load_study
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import MissingData, Tables, load_tables
 from experiments.radon import settings as declared

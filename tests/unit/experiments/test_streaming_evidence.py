@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from auxmc.driver.chains import RunContext
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams import contract
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence import claims_settings, designs, stream_runs
 from experiments.streaming_evidence.bounds import run_bounds

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import yaml
 
-from auxmc.plots.published import PublishedLine
 from auxmc.plots.style import use_style
 from auxmc_pipeline.case import StudyFile
 from auxmc_pipeline.cases import study_cases
@@ -17,6 +16,7 @@ from auxmc_pipeline.judging import study_tables
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study, measure_numbers
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
 from auxmc_pipeline.needs import parse_needs
+from auxmc_pipeline.plots.published import PublishedLine
 from auxmc_pipeline.published_values import DISTANCE, EXTRA
 from auxmc_pipeline.settings import PRESETS, SettingsError, names_of
 from auxmc_pipeline.tables import MissingData, Tables, load_tables

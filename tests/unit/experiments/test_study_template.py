@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 import experiments
-from auxmc.driver.chains import RunContext
 from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline import catalogue
+from auxmc_pipeline.chains import RunContext
 from auxmc_pipeline.judging import study_tables
 from auxmc_pipeline.tables import load_tables, tabulate, write_tables
 

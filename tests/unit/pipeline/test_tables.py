@@ -10,10 +10,10 @@ import xarray as xr
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from auxmc.driver.chains import Chains
 from auxmc.plots.style import METHOD_COLOURS, use_style
 from auxmc_pipeline import chain_statistics as stats
 from auxmc_pipeline.catalogue import STUDIES, studies
+from auxmc_pipeline.chains import Chains
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.measuring import standard_error

@@ -15,8 +15,8 @@ from auxmc.driver.blocks import Program, Sampler, over_devices, run_program, tra
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
-from auxmc.driver.units import Units
 from auxmc.numerics.array_types import NamedArrays
+from auxmc_pipeline.units import Units
 
 # Seconds next to the recorded quantities of a unit, whose names have no dots.
 _COMPILE_S, _RUN_S = "seconds.compile", "seconds.run"

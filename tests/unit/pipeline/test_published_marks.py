@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from auxmc.plots.published import (
+from auxmc_pipeline.plots.published import (
     PublishedValue,
     entries_published_last,
     published_curve,

@@ -5,8 +5,8 @@ import hashlib
 import pooch
 import pytest
 
-from auxmc.data.published import PublishedFile, local_file, published_file
 from auxmc.errors import DataError
+from auxmc_pipeline.published_files import PublishedFile, local_file, published_file
 
 FILE = PublishedFile("a/b.npz", "https://example.invalid/b.npz", hashlib.sha256(b"content").hexdigest())
 

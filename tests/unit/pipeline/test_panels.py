@@ -7,9 +7,16 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
-from auxmc.plots.factor_graphs import factor_graph
-from auxmc.plots.panels import band_curve, bar_place, histogram_panel, mean_bars, preset_note, trace_panel
 from auxmc.plots.style import METHOD_COLOURS
+from auxmc_pipeline.plots.factor_graphs import factor_graph
+from auxmc_pipeline.plots.panels import (
+    band_curve,
+    bar_place,
+    histogram_panel,
+    mean_bars,
+    preset_note,
+    trace_panel,
+)
 
 
 def test_curve_has_a_band_of_its_half_width_and_a_lone_point_a_marker(axis):

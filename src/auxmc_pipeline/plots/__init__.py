@@ -1,0 +1,1 @@
+"""Panels, marks of published values and factor graphs that figures of studies share."""
