@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator
 
-from auxmc.plots.style import CYCLE, METHOD_COLOURS
+from auxmc.plots.style import CYCLE
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.plots.looks import METHOD_COLOURS
 from auxmc_pipeline.plots.panels import band_curve, page
 from auxmc_pipeline.plots.published import (
     PublishedValue,

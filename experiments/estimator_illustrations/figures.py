@@ -10,8 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
+from auxmc.plots.style import CYCLE
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.plots.looks import QUANTITY_COLOURS
 from auxmc_pipeline.plots.panels import histogram_panel, page
 from auxmc_pipeline.plots.published import published_level
 from auxmc_pipeline.published_values import PublishedMarks

@@ -13,16 +13,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from auxmc.plots.style import (
+from auxmc.plots.style import PAGE_WIDTH_IN
+from auxmc_pipeline.footer import footer
+from auxmc_pipeline.plots.factor_graphs import factor_graph
+from auxmc_pipeline.plots.looks import (
     METHOD_COLOURS,
     METHOD_LABELS,
     METHOD_MARKERS,
-    PAGE_WIDTH_IN,
     QUANTITY_COLOURS,
     readable,
 )
-from auxmc_pipeline.footer import footer
-from auxmc_pipeline.plots.factor_graphs import factor_graph
 from auxmc_pipeline.plots.panels import bin_edges, histogram_panel, missing_panel, page, trace_panel
 from auxmc_pipeline.plots.published import published_curve, published_entry, published_level, published_mark
 from auxmc_pipeline.published_values import PublishedMarks

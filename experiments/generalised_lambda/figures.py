@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.plots.looks import QUANTITY_COLOURS
 from auxmc_pipeline.plots.panels import bar_place, histogram_panel, mean_bars, page
 from auxmc_pipeline.plots.published import (
     PublishedValue,

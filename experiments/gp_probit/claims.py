@@ -12,8 +12,8 @@ from scipy import stats
 from auxmc.diagnostics.coda import scale_reduction_of_moments
 from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion_of
+from auxmc_pipeline.plots.looks import METHOD_LABELS
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, RIVALS, main_case

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.plots.factor_graphs import factor_graph
+from auxmc_pipeline.plots.looks import METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
 from auxmc_pipeline.plots.panels import (
     band_curve,
     bar_place,

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
+from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.plots.looks import readable
 from auxmc_pipeline.plots.panels import page
 from auxmc_pipeline.plots.published import published_curve, published_entry, published_level
 from auxmc_pipeline.published_values import PublishedMarks

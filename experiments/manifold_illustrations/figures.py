@@ -8,8 +8,9 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
+from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN
 from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.plots.looks import readable
 from auxmc_pipeline.plots.panels import page
 from auxmc_pipeline.tables import Tables
 

@@ -13,9 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
+from auxmc.plots.style import CYCLE
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.plots.factor_graphs import factor_graph
+from auxmc_pipeline.plots.looks import METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
 from auxmc_pipeline.plots.panels import band_curve, missing_panel, page
 from auxmc_pipeline.plots.published import (
     entries_published_last,

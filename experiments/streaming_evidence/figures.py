@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
+from auxmc.plots.style import CYCLE
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.plots.looks import QUANTITY_COLOURS
 from auxmc_pipeline.plots.panels import page
 from auxmc_pipeline.plots.published import entries_published_last, published_mark
 from auxmc_pipeline.published_values import published_value

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
+from auxmc.plots.style import CYCLE
 from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.plots.looks import QUANTITY_COLOURS
 from auxmc_pipeline.plots.panels import bin_edges, page
 from auxmc_pipeline.plots.published import (
     entries_published_last,

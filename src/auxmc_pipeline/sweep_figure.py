@@ -10,13 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.plots import style
+from auxmc_pipeline.plots.looks import METHOD_COLOURS, METHOD_LABELS, METHOD_MARKERS, readable, wrapped
 from auxmc_pipeline.plots.panels import missing_panel
 
 _LOG_ABOVE_RATIO = 30.0
 _SEPARATE_COORDINATES = 6
 _PANEL_HEIGHT_IN = 2.1
 _DASHES = ("-", "--", ":", "-.")
-_MARKERS = tuple(style.METHOD_MARKERS.values())[:5]
+_MARKERS = tuple(METHOD_MARKERS.values())[:5]
 # Width of the points at one name together; names are 1 apart.
 _DODGE = 0.8
 
@@ -62,10 +63,10 @@ def sweep_figure(table: pd.DataFrame, axes: Sequence[str], quantities: Sequence[
         axis.remove()
     entries: dict[str, Any] = {}
     for axis, (quantity, title, rows) in zip(grid, panels, strict=False):
-        axis.set(title=title, ylabel=style.wrapped(style.readable(quantity), 24))
-        axis.set_xlabel(style.wrapped(style.readable(horizontal), 24))
+        axis.set(title=title, ylabel=wrapped(readable(quantity), 24))
+        axis.set_xlabel(wrapped(readable(horizontal), 24))
         if isinstance(rows, str):
-            missing_panel(axis, f"{style.readable(quantity)}: {rows}")
+            missing_panel(axis, f"{readable(quantity)}: {rows}")
             continue
         _draw(axis, rows, horizontal, places, others, looks)
         handles, labels = axis.get_legend_handles_labels()
@@ -110,7 +111,7 @@ def _is_number(values: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    return f"{value:g}" if _is_number([value]) else style.readable(str(value))
+    return f"{value:g}" if _is_number([value]) else readable(str(value))
 
 
 def _distinct(column: pd.Series) -> list[Any]:
@@ -118,7 +119,7 @@ def _distinct(column: pd.Series) -> list[Any]:
     values = list(dict.fromkeys(column.tolist()))
     if _is_number(values):
         return sorted(values)
-    order = list(style.METHOD_LABELS)
+    order = list(METHOD_LABELS)
     return sorted(values, key=lambda v: order.index(v) if v in order else len(order))
 
 
@@ -138,7 +139,7 @@ def _panels(
         for coordinate in coordinates:
             # A name says what it is, a number alone does not.
             title = coordinate if isinstance(coordinate, str) else f"coordinate {_text(coordinate)}"
-            yield quantity, style.wrapped(title, 32), rows[rows["coordinate"] == coordinate]
+            yield quantity, wrapped(title, 32), rows[rows["coordinate"] == coordinate]
     elif (points.size() < len(coordinates)).any():
         yield quantity, "", "coordinates that are not at all points: see the table"
     else:
@@ -152,12 +153,12 @@ def _looks(table: pd.DataFrame, others: Sequence[str]) -> Looks:
     present = set(table[list(others)].itertuples(index=False, name=None)) if others else {()}
     combinations = [values for values in itertools.product(*distinct) if values in present]
     varying = [i for i, values in enumerate(distinct) if len(values) > 1]
-    method = next((i for i in varying if all(value in style.METHOD_COLOURS for value in distinct[i])), None)
+    method = next((i for i in varying if all(value in METHOD_COLOURS for value in distinct[i])), None)
     rests, looks = dict[tuple[Any, ...], int](), Looks()
     for index, values in enumerate(combinations):
         # Axes that do not vary are not repeated in every entry.
         named = [(others[i], values[i]) for i in varying]
-        words = [style.METHOD_LABELS.get(v) or f"{style.readable(name)} = {_text(v)}" for name, v in named]
+        words = [METHOD_LABELS.get(v) or f"{readable(name)} = {_text(v)}" for name, v in named]
         colour, marker, turn = (
             style.CYCLE[index % len(style.CYCLE)],
             _MARKERS[index % 5],
@@ -166,8 +167,8 @@ def _looks(table: pd.DataFrame, others: Sequence[str]) -> Looks:
         if method is not None:
             rest = tuple(values[i] for i in varying if i != method)
             turn = rests.setdefault(rest, len(rests))
-            colour = style.METHOD_COLOURS[values[method]]
-            marker = _MARKERS[turn % 5] if rest else style.METHOD_MARKERS[values[method]]
+            colour = METHOD_COLOURS[values[method]]
+            marker = _MARKERS[turn % 5] if rest else METHOD_MARKERS[values[method]]
         look = {"label": ", ".join(words), "color": colour, "marker": marker, "linestyle": _DASHES[turn % 4]}
         looks[values] = look
     return looks

@@ -2,10 +2,8 @@
 
 import contextlib
 import os
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import matplotlib
@@ -17,37 +15,6 @@ COLUMN_WIDTH_IN = 3.4
 PAGE_WIDTH_IN = 7.0
 _FONT_SIZE, _SMALL_FONT_SIZE = 8.5, 8.8 * 8.5 / 9.6
 
-# Label, marker and colour: those of the published figures; that of a method which they do not colour is Okabe and
-# Ito's sky blue.
-_METHODS = {
-    "pm_mh": ("PM MH", "o", "#0072B2"),
-    "apm_mi_mh": ("APM MI+MH", "s", "#009E73"),
-    "apm_ss_mh": ("APM SS+MH", "^", "#D55E00"),
-    "apm_mi_ss": ("APM MI+SS", "D", "#56B4E9"),
-    "apm_ss_ss": ("APM SS+SS", "v", "#CC79A7"),
-    "cpm_mh": ("CPM MH", "P", "#000000"),
-    "apm_cn_mh": ("APM CN+MH", "X", "#E69F00"),
-    "apm_rw_mh": ("APM RW+MH", "<", "#999933"),
-    "pm_hmc": ("PM HMC", "*", "#882255"),
-    "gibbs_ct": ("Gibbs CT", "o", "#0072B2"),
-    "ct_hmc": ("CT-HMC", "s", "#009E73"),
-    "st": ("ST", "^", "#56B4E9"),
-    "ais": ("AIS", "D", "#D55E00"),
-    "nuts": ("NUTS", "v", "#CC79A7"),
-}
-METHOD_LABELS, METHOD_MARKERS, METHOD_COLOURS = (
-    MappingProxyType({name: look[part] for name, look in _METHODS.items()}) for part in range(3)
-)
-QUANTITY_COLOURS = MappingProxyType(
-    {
-        "ess": "#1B9E77",
-        "accept": "#D95F02",
-        "exact_density": "#D95F02",
-        "samples": "#1B9E77",
-        "trace": "#1B9E77",
-        "reference": "#555555",
-    }
-)
 # Okabe and Ito's palette without its yellow, which is too light for lines on white.
 CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 
@@ -103,22 +70,6 @@ def use_style() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_PARAMETERS)
         yield
-
-
-def readable(name: str) -> str:
-    """Turns a method key or a settings name into words for a label.
-
-    >>> readable("apm_mi_mh"), readable("n_importance"), readable("ess_per_evaluation")
-    ('APM MI+MH', 'n importance', 'ESS per evaluation')
-    """
-    acronyms = ("abc", "ais", "ess", "hmc", "mcmc", "nuts", "pm", "psrf", "ss")
-    words = (word.upper() if word in acronyms else word for word in name.split("_"))
-    return METHOD_LABELS.get(name, " ".join(words))
-
-
-def wrapped(text: str, width: int) -> str:
-    """Breaks a text into lines of at most `width` characters, words kept whole."""
-    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def save_figure(

@@ -13,7 +13,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.style import PAGE_WIDTH_IN, QUANTITY_COLOURS, wrapped
+from auxmc.plots.style import PAGE_WIDTH_IN
+from auxmc_pipeline.plots.looks import QUANTITY_COLOURS, wrapped
 
 _BAND_ALPHA = 0.25
 _NOTE_HEIGHT_IN = 0.2

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
-from auxmc.plots.style import METHOD_COLOURS
+from auxmc.plots.style import CYCLE
 from auxmc_pipeline.plots.factor_graphs import factor_graph
+from auxmc_pipeline.plots.looks import METHOD_COLOURS, METHOD_LABELS, METHOD_MARKERS
 from auxmc_pipeline.plots.panels import (
     band_curve,
     bar_place,
@@ -124,3 +125,14 @@ def test_a_graph_is_drawn_as_its_file_says(tmp_path):
     assert places["below"][1] < below.get_bbox().y0
     assert (above.get_bbox().x0 + above.get_bbox().x1) / 2 == pytest.approx(1.0)
     assert [places[name] for name in ("$z$", "$y$", "latent values")] == [(0.0, 0.0), (4.0, 0.0), (0.0, 1.0)]
+
+
+def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_drawn_with():
+    pseudo_marginal = ["pm_mh", "cpm_mh", "pm_hmc", "apm_mi_mh", "apm_mi_ss", "apm_ss_mh", "apm_ss_ss"]
+    families = ([*pseudo_marginal, "apm_cn_mh", "apm_rw_mh"], ["gibbs_ct", "ct_hmc", "st", "ais", "nuts"])
+    for table in (METHOD_COLOURS, METHOD_LABELS, METHOD_MARKERS):
+        assert set(table) == {*families[0], *families[1]}
+        for family in families:
+            assert len({table[key] for key in family}) == len(family)
+    assert METHOD_COLOURS["apm_ss_ss"] == "#CC79A7"
+    assert len(set(CYCLE)) == len(CYCLE)

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from auxmc.plots.style import METHOD_COLOURS, use_style
+from auxmc.plots.style import use_style
 from auxmc_pipeline import chain_statistics as stats
 from auxmc_pipeline.catalogue import STUDIES, studies
 from auxmc_pipeline.chains import Chains
@@ -18,6 +18,7 @@ from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.measuring import standard_error
 from auxmc_pipeline.needs import number
+from auxmc_pipeline.plots.looks import METHOD_COLOURS
 from auxmc_pipeline.published_values import COLUMNS, EXTRA, published_series, published_value
 from auxmc_pipeline.steps.sweep import sweep_table
 from auxmc_pipeline.sweep_figure import sweep_figure

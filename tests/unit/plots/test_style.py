@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, METHOD_MARKERS, save_figure, use_style
+from auxmc.plots.style import save_figure, use_style
 
 FORMATS = ("pdf", "png", "svg")
 
@@ -27,17 +27,6 @@ def test_style_holds_inside_the_block_only():
             assert matplotlib.rcParams["pdf.fonttype"] == 42
             assert matplotlib.get_backend().lower() == "agg"
         assert matplotlib.rcParams["font.size"] == 31.0
-
-
-def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_drawn_with():
-    pseudo_marginal = ["pm_mh", "cpm_mh", "pm_hmc", "apm_mi_mh", "apm_mi_ss", "apm_ss_mh", "apm_ss_ss"]
-    families = ([*pseudo_marginal, "apm_cn_mh", "apm_rw_mh"], ["gibbs_ct", "ct_hmc", "st", "ais", "nuts"])
-    for table in (METHOD_COLOURS, METHOD_LABELS, METHOD_MARKERS):
-        assert set(table) == {*families[0], *families[1]}
-        for family in families:
-            assert len({table[key] for key in family}) == len(family)
-    assert METHOD_COLOURS["apm_ss_ss"] == "#CC79A7"
-    assert len(set(CYCLE)) == len(CYCLE)
 
 
 def test_both_files_are_written_and_nothing_else(tmp_path):
