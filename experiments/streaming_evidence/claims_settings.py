@@ -214,6 +214,7 @@ _EARLY_ROWS = 50_000
 _SMALL_ROWS = (500, 1000, 5000)
 _REFERENCES = (1000, 10_000, 100_000)  # Numbers of rows with a reference, before the last
 _BEND = 100_000
+_KEPT_TARGET, _KEPT_TARGET_CASES = "particles, target of 5", ("fixed_target",)
 _BEND_CASES = ("slow_rate", *MORE_REPEATS)
 
 
@@ -266,15 +267,15 @@ def growth(
 _growth_with_rate = partial(growth, name="rate", cases=MORE_REPEATS)
 
 
-def _early_growth(name: str, cases: tuple[str, ...] = ()) -> dict[str, Measure]:
+def _early_growth(name: str, cases: tuple[str, ...] = (), said: str = "") -> dict[str, Measure]:
     """Growth of the error at fewer than all rows, by the settings of the lines."""
     early = partial(growth, name=name, what="error", cases=cases)
-    return {f"error, {n} rows": partial(early, n_rows=n) for n in _REFERENCES}
+    return {f"error, {said}{n} rows": partial(early, n_rows=n) for n in _REFERENCES}
 
 
-def steps_of_particles(tables: Tables) -> Measurement:
+def steps_of_particles(tables: Tables, name: str = "particles", cases: tuple[str, ...] = ()) -> Measurement:
     """SE-80, annealing steps."""
-    steps = _by_run({n: mean_steps(runs) for n, runs in sweep(tables, "particles").items()})
+    steps = _by_run({n: mean_steps(runs) for n, runs in sweep(tables, name, cases).items()})
 
     def most_over_fewest(steps: FloatArray) -> float:
         means = steps.mean(axis=0)
@@ -523,6 +524,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         **_early_growth("particles"),
         **{f"growth of {n}": partial(growth, name="particles", what=n) for n in COSTS},
         "steps, most over fewest": steps_of_particles,
+        **_early_growth(_KEPT_TARGET, _KEPT_TARGET_CASES, "target of 5, "),
+        "steps, target of 5": partial(steps_of_particles, name=_KEPT_TARGET, cases=_KEPT_TARGET_CASES),
     },
     "SE-81": {n: partial(growth, name="moves", what=n) for n in _READ} | _early_growth("moves"),
     "SE-82": {

@@ -19,6 +19,8 @@ MODEL_CASES = ("linear", "softmax", "mixture")
 SWEEPS: dict[str, dict[float, str]] = {  # of the sensitivity case, by swept value; presets may lack some
     "particles": {5: "n_particles=5", 10: "default", 20: "n_particles=20", 50: "n_particles=50",
                   100: "n_particles=100"},
+    "particles, target of 5": {10: "default", 20: "n_particles=20 target_share=0.25",
+                               50: "n_particles=50 target_share=0.1", 100: "n_particles=100 target_share=0.05"},
     "moves": {2: "n_moves=2", 5: "n_moves=5", 10: "n_moves=10", 20: "default", 50: "n_moves=50"},
     "batch": {100: "batch_size=100", 200: "batch_size=200", 500: "default", 1000: "batch_size=1000",
               2000: "batch_size=2000"},
