@@ -193,13 +193,23 @@ def first_rise(tables: Tables, size: int) -> Measurement:
     return Measurement(float(curve[1 : small.size].mean() / curve[0] - 1.0), math.nan, note)
 
 
+def rates_by_data(tables: Tables, size: int) -> xr.DataArray:
+    """Acceptance rates of PM MH at small step sizes [data set, step size, chain]."""
+    rows = tables.rows(
+        "chain", "acceptance_position", case=cases_of(tables, "pm_mh_small_steps"), n_importance=size
+    )
+    return rows.set_index(["case", "step_size", "chain"])["acceptance_position"].to_xarray()
+
+
 def log_rises(tables: Tables, size: int) -> FloatArray:
     """Log of the acceptance rate at small step sizes over that at the smallest, of each data set."""
-    cases = cases_of(tables, "pm_mh_small_steps")
-    rows = tables.rows("chain", "acceptance_position", case=cases, n_importance=size)
-    rates = rows.groupby(["case", "step_size"])["acceptance_position"].mean().unstack()
-    first, *others = rates.to_numpy().T
-    return np.asarray(np.log(np.mean(others, axis=0) / first))
+    rates = rates_by_data(tables, size)
+    first = rates.isel(step_size=0)
+    others = rates.isel(step_size=slice(1, None)).mean(["step_size", "chain"])
+    mean_first = first.mean("chain")
+    # The log of a mean of few chains is too small by half its squared relative error.
+    bias = first.var("chain", ddof=1) / (2.0 * first.sizes["chain"] * mean_first**2)
+    return np.asarray(np.log(others / mean_first) - bias)
 
 
 def rise_over_data(tables: Tables, size: int, less: int = 0) -> Measurement:
@@ -209,7 +219,11 @@ def rise_over_data(tables: Tables, size: int, less: int = 0) -> Measurement:
 
 
 def largest_acceptance(tables: Tables, size: int) -> Measurement:
-    """PM-G07."""
+    """PM-G07: of several data sets, of which the document has another one, or with 32 samples of one alone."""
+    if size < 32:
+        largest = rates_by_data(tables, size).mean("chain").max("step_size").values
+        spread = float(largest.std(ddof=1)) * math.sqrt(1.0 + 1.0 / largest.size)
+        return Measurement(float(largest.mean()), spread, f"{largest.size} data sets")
     sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
     note = f"at step size {sweep['point'].values[np.argmax(average(sweep))]:g}"
     return statistic(np.max, sweep, note=note)
