@@ -43,7 +43,7 @@ def test_the_paper_preset_has_the_sweeps_of_the_claims():
     cases = {case.name: case.settings for case in STUDY.cases("paper")}
     assert min(settings.n_repeats for settings in cases.values()) == 5
     swept = {variation for sweep in stream_runs.SWEEPS.values() for variation in sweep.values()} - {"default"}
-    assert swept <= set(cases["sensitivity"].variations)
+    assert swept <= {*cases["sensitivity"].variations, *cases["fixed_target"].variations}
     assert METHODS["annealed"].resampling == "none"
 
 
