@@ -57,9 +57,10 @@
     main.classList.toggle("view-claims", page.id === "claims");
     const wanted = new URLSearchParams(page.id === "claims" ? query ?? "" : "");
     for (const [key, input] of Object.entries(filters)) input.value = wanted.get(key) ?? "";
-    filterClaims();
     // What a list of choices does not have is not chosen: say so.
     const unknown = [...wanted].filter(([key, value]) => filters[key]?.value !== value);
+    for (const [key] of unknown) if (filters[key]) filters[key].value = "";
+    filterClaims();
     if (unknown.length) document.getElementById("claims-count").textContent += `; unknown in the address: ${unknown.map((pair) => pair.join(" ")).join(", ")}`;
     for (const other of pages) other.classList.toggle("current", other === page);
     for (const link of document.querySelectorAll("#menu-links li a")) link.ariaCurrent = link.hash === `#${page.id}` ? "page" : null;
