@@ -90,10 +90,22 @@ def best_step(tables: Tables, method: str, size: int) -> Measurement:
     return with_rounding(found, rounding_error(sweep), sweep)
 
 
+def by_data(tables: Tables, case: str, quantity: str, size: int) -> xr.DataArray:
+    """A quantity of PM MH on several data sets [data set, step size, chain], of a case of that many seeds."""
+    rows = tables.rows("chain", quantity, case=cases_of(tables, case), n_importance=size)
+    return rows.set_index(["case", "step_size", "chain"])[quantity].to_xarray()
+
+
+def of_another_data_set(values: FloatArray) -> Measurement:
+    """Mean over data sets, with the error of that of one other data set, as the document has one."""
+    spread = float(np.std(values, ddof=1)) * math.sqrt(1.0 + 1.0 / len(values))
+    return Measurement(float(np.mean(values)), spread, f"{len(values)} data sets")
+
+
 def peak_value(tables: Tables, size: int) -> Measurement:
     """PM-G05."""
-    sweep = around_peak(tables, "pm_mh", size)
-    return statistic(height, sweep, note=f"peak of a five-point moving average, at {peak(sweep):g}")
+    curves = by_data(tables, "pm_mh_peaks", "ess_per_evaluation", size).mean("chain")
+    return of_another_data_set(np.array([height(curve) for curve in curves.values]))
 
 
 def best_over_sizes(tables: Tables, quantity: str) -> Measurement:
@@ -193,17 +205,9 @@ def first_rise(tables: Tables, size: int) -> Measurement:
     return Measurement(float(curve[1 : small.size].mean() / curve[0] - 1.0), math.nan, note)
 
 
-def rates_by_data(tables: Tables, size: int) -> xr.DataArray:
-    """Acceptance rates of PM MH at small step sizes [data set, step size, chain]."""
-    rows = tables.rows(
-        "chain", "acceptance_position", case=cases_of(tables, "pm_mh_small_steps"), n_importance=size
-    )
-    return rows.set_index(["case", "step_size", "chain"])["acceptance_position"].to_xarray()
-
-
 def log_rises(tables: Tables, size: int) -> FloatArray:
     """Log of the acceptance rate at small step sizes over that at the smallest, of each data set."""
-    rates = rates_by_data(tables, size)
+    rates = by_data(tables, "pm_mh_small_steps", "acceptance_position", size)
     first = rates.isel(step_size=0)
     others = rates.isel(step_size=slice(1, None)).mean(["step_size", "chain"])
     mean_first = first.mean("chain")
@@ -221,9 +225,8 @@ def rise_over_data(tables: Tables, size: int, less: int = 0) -> Measurement:
 def largest_acceptance(tables: Tables, size: int) -> Measurement:
     """PM-G07: of several data sets, of which the document has another one, or with 32 samples of one alone."""
     if size < 32:
-        largest = rates_by_data(tables, size).mean("chain").max("step_size").values
-        spread = float(largest.std(ddof=1)) * math.sqrt(1.0 + 1.0 / largest.size)
-        return Measurement(float(largest.mean()), spread, f"{largest.size} data sets")
+        rates = by_data(tables, "pm_mh_small_steps", "acceptance_position", size)
+        return of_another_data_set(rates.mean("chain").max("step_size").values)
     sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
     note = f"at step size {sweep['point'].values[np.argmax(average(sweep))]:g}"
     return statistic(np.max, sweep, note=note)
