@@ -5,6 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy import integrate, stats
@@ -15,7 +16,7 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.chains import Chains, RunContext
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.tables import Tables, tabulate
-from experiments.gaussian_latent import checks, exact, measure, sweeps
+from experiments.gaussian_latent import checks, claims, exact, measure, sweeps
 from experiments.gaussian_latent import model as glv
 from experiments.gaussian_latent.model import gaussian_latent_model, simulate_data
 from experiments.gaussian_latent.problem import Distribution, Known
@@ -381,3 +382,22 @@ def test_time_of_long_chains_is_spent_in_heavy_weights():
     assert exact.holding_fraction(MODEL, 1e4) > 0.01
     # Beyond the largest weight, that of latent variables equal to the observations.
     assert exact.holding_fraction(MODEL, 1e15) == 0.0
+
+
+def test_errors_over_data_sets_are_those_of_another_one():
+    cases = [f"pm_mh_small_steps__seed-{seed}" for seed in (1, 2)]
+    rows = [
+        {"case": case, "n_importance": 1, "step_size": step, "chain": chain, "acceptance_position": rate}
+        for case, rates in zip(cases, ([0.1, 0.3, 0.4], [0.2, 0.2, 0.2]), strict=True)
+        for step, rate in zip((0.025, 0.05, 0.075), rates, strict=True)
+        for chain in (0, 1)
+    ]
+    tables = Tables({"settings": pd.DataFrame({"case": [*cases, "pm_mh"]}), "chain": pd.DataFrame(rows)})
+    np.testing.assert_allclose(claims.log_rises(tables, 1), [np.log(3.5), 0.0], atol=1e-12)
+    found = claims.largest_acceptance(tables, 1)
+    assert found.value == pytest.approx(0.3)
+    assert found.error == pytest.approx(np.sqrt(0.02 * 1.5))
+    rows[0]["acceptance_position"], rows[1]["acceptance_position"] = 0.05, 0.15
+    tables = Tables({"settings": tables["settings"], "chain": pd.DataFrame(rows)})
+    # Variance 0.005 of two chains about 0.1: the mean of the logs of such means is 0.125 too small.
+    assert claims.log_rises(tables, 1)[0] == pytest.approx(np.log(3.5) - 0.125)
