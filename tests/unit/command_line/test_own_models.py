@@ -69,7 +69,7 @@ def test_an_output_without_a_name_is_rejected(name, capsys):
 def test_draws_are_those_of_the_posterior_and_are_kept(conjugate, tmp_path, capsys):
     model, data = conjugate
     out = tmp_path / "run"
-    words = ("sample", model, "--data", data, *SHORT, "--output", out, "--formats", "png", "pdf")
+    words = ("sample", model, "--data", data, *SHORT, "--output", out, "--plots", "png", "pdf")
     assert command(*words) == 0
     printed = capsys.readouterr()
     assert "mean" in printed.out
@@ -128,7 +128,8 @@ def test_an_evidence_is_right_within_its_error(conjugate, tmp_path, capsys):
     out = tmp_path / "evidence"
     # As outside of these tests: optax promotes integers.
     with jax.numpy_dtype_promotion("standard"):
-        assert command("evidence", model, "--data", data, *SHORT, "--chains", "8", "--output", out) == 0
+        words = ("evidence", model, "--data", data, *SHORT, "--chains", "8", "--output", out)
+        assert command(*words) == 0
     text = capsys.readouterr().out.splitlines()[-1]
     grid = np.linspace(-4.0, 4.0, 4001)
     terms = -0.5 * np.sum((Y[:, None] - grid) ** 2, axis=0) - 0.5 * grid**2 - 0.2 * grid**4
@@ -138,8 +139,12 @@ def test_an_evidence_is_right_within_its_error(conjugate, tmp_path, capsys):
     assert 0.0 < error < 0.5
     assert abs(found["log_evidence"] - exact) < 3.0 * error
     assert text.startswith(f"log evidence {found['log_evidence']:.3f} +- {error:.3f} nats")
-    for name in ("evidence.png", "trace.png", "chains.nc", "summary.csv"):
+    for name in ("chains.nc", "summary.csv"):
         assert (out / name).stat().st_size > 0
+    # Plots on request, also from what is there.
+    assert not list(out.glob("*.png"))
+    assert command(*words, "--plots", "svg") == 0
+    assert {path.stem for path in out.glob("*.svg")} == {"evidence", "pairs", "trace"}
 
 
 def test_data_go_where_an_argument_asks_for_them(tmp_path):

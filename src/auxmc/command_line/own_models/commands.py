@@ -1,7 +1,7 @@
 """Options of `auxmc sample` and `auxmc evidence`. Nothing heavy is imported here."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ def register(subparsers: Any) -> None:
         "draws from your model",
         f"Draws from the posterior of a model in a Python file.\n{_SAMPLED}{_DATA}",
         "examples:\n  auxmc sample docs/examples/decay.py --data docs/examples/decay.csv --draws 500",
+        plots=("png",),
         draws=1000,
         warm_up=1000,
         chains=4,
@@ -75,7 +76,7 @@ def register(subparsers: Any) -> None:
 
 
 def _command(
-    subparsers: Any, name: str, short: str, text: str, examples: str, **counts: int
+    subparsers: Any, name: str, short: str, text: str, examples: str, plots: Sequence[str] = (), **counts: int
 ) -> Callable[..., argparse.Action]:
     """Adds a subcommand with the options of both; returns what adds others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
@@ -105,8 +106,8 @@ def _command(
     add("--restart", action="store_true", help="delete the run that is in the folder")
     levels = ("basic", "full", "off")
     add("--checks", choices=levels, default="basic", help="of the model and the draws (default: %(default)s)")
-    plots = ("png", "pdf", "svg")
-    add("--formats", nargs="+", choices=plots, default=plots[:1], help="of the plots (default: png)")
+    formats = f"formats of plots of the draws, among png, pdf, svg (default: {' '.join(plots) or 'no plots'})"
+    add("--plots", nargs="*", choices=("png", "pdf", "svg"), default=plots, metavar="FORMAT", help=formats)
     add("--quiet", action="store_true", help="no progress")
     return add
 

@@ -15,7 +15,7 @@ from auxmc.command_line.errors import error_line, say, warn
 from auxmc.command_line.interrupts import answering
 from auxmc.command_line.own_models.commands import METHODS
 from auxmc.command_line.own_models.model_file import OwnModel, read_model, read_settings
-from auxmc.command_line.own_models.output import OutputFolder, draw_evidence, draw_posterior, summary_table
+from auxmc.command_line.own_models.output import OutputFolder, summary_table
 from auxmc.command_line.run_folder import alone_in
 from auxmc.errors import CommandError, SamplingWarning
 from auxmc.interface.methods import Method
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         except CommandError:
             folder.forget()
             raise
-    say(f"draws, summary and plots are in {folder.path}")
+    say(f"{'draws, summary and plots' if options.plots else 'draws and summary'} are in {folder.path}")
     return 0
 
 
@@ -73,7 +73,7 @@ def _sample(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) ->
         folder.begin()
         tree = auxmc.sample(method, checkpoint=folder.state, **_counts(options))
     folder.write_tree("result.nc", tree)
-    _finish(tree, folder, options.formats)
+    _finish(tree, folder, options.plots)
 
 
 def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) -> None:
@@ -87,8 +87,7 @@ def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) 
         found = auxmc.evidence(model, method=options.method, checkpoint=folder.state, **settings)
     folder.write_tree("result.nc", found.posterior)
     folder.write_tree("chains.nc", found.chains)
-    _finish(found.posterior, folder, options.formats)
-    draw_evidence(found.chains, folder.path / "evidence", options.formats)
+    _finish(found.posterior, folder, options.plots, found.chains)
     print(f"\n{found}")
 
 
@@ -104,12 +103,20 @@ def _model(own: OwnModel, checks: str) -> Any:
     return auxmc.estimated(**parts) if own.kind == "estimate" else auxmc.density(**parts)
 
 
-def _finish(tree: xr.DataTree, folder: OutputFolder, formats: Sequence[str]) -> None:
+def _finish(
+    tree: xr.DataTree, folder: OutputFolder, formats: Sequence[str], chains: xr.DataTree | None = None
+) -> None:
     posterior = tree["posterior"].to_dataset()
     table, text = summary_table(posterior)
     folder.write_table("summary", table, parquet=False)
     print(text)
-    draw_posterior(posterior, folder.path, formats)
+    if formats:
+        # Importing Matplotlib takes as long as a small run.
+        from auxmc.command_line.own_models import plots
+
+        plots.draw_posterior(posterior, folder.path, formats)
+        if chains is not None:
+            plots.draw_evidence(chains, folder.path / "evidence", formats)
 
 
 @contextmanager
