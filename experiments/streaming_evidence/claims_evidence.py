@@ -422,4 +422,5 @@ NUMBERS: dict[str, Measure] = {
         for n in (1000, 10_000)
     },
     "sequential, linear, nats at 1e2 rows": partial(sequential_error, model="linear", size=100),
+    "far early": lambda t: mean(1.0 - t.values("near_best_early", "repeat", case="starts__stream-mixture")),
 }
