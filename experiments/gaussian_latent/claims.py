@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -91,7 +90,7 @@ def best_step(tables: Tables, method: str, size: int) -> Measurement:
 
 
 def by_data(tables: Tables, case: str, quantity: str, size: int) -> xr.DataArray:
-    """A quantity of PM MH on several data sets [data set, step size, chain], of a case of that many seeds."""
+    """A quantity on several data sets [data set, step size, chain], of a case of that many seeds."""
     rows = tables.rows("chain", quantity, case=cases_of(tables, case), n_importance=size)
     return rows.set_index(["case", "step_size", "chain"])[quantity].to_xarray()
 
@@ -242,12 +241,8 @@ def efficiency_at_largest_acceptance(tables: Tables) -> Measurement:
 
 def independence_acceptance(tables: Tables, size: int) -> Measurement:
     """PM-G11."""
-    sweep = sweep_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size))
-    note = "mean over chains and step sizes"
-    with suppress(MissingData):
-        known = tables.value("exact_acceptance_auxiliary", case="apm_mi_mh", n_importance=size)
-        note = f"{note}; exact stationary value {known:.4f}"
-    return statistic(np.mean, sweep, note=note)
+    rates = by_data(tables, "apm_mi_mh_data_sets", "acceptance_auxiliary", size)
+    return of_another_data_set(rates.mean(["step_size", "chain"]).values)
 
 
 def independence_trend(tables: Tables, size: int) -> Measurement:
