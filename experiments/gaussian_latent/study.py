@@ -13,5 +13,11 @@ STUDY = Study(
     batched=("method", "n_importance"),
     check=check,
     about="data= noise=gaussian",
-    by_chain=("pm_mh_one__*", "pm_mh_small_steps__*", "pm_mh_peaks__*", "apm_mi_mh_one"),
+    by_chain=(
+        "pm_mh_one__*",
+        "pm_mh_small_steps__*",
+        "pm_mh_peaks__*",
+        "apm_mi_mh_data_sets__*",
+        "apm_mi_mh_one",
+    ),
 )

@@ -401,3 +401,11 @@ def test_errors_over_data_sets_are_those_of_another_one():
     tables = Tables({"settings": tables["settings"], "chain": pd.DataFrame(rows)})
     # Variance 0.005 of two chains about 0.1: the mean of the logs of such means is 0.125 too small.
     assert claims.log_rises(tables, 1)[0] == pytest.approx(np.log(3.5) - 0.125)
+
+
+def test_acceptance_ratios_are_of_the_same_step_sizes():
+    rows = [(f"pm_mh_peaks__{i}", "pm_mh", step, 0.1 * i) for i in (1, 2) for step in (0.35, 0.4)]
+    rows += [("apm_mi_mh", "apm_mi_mh", step, rate) for step, rate in ((0.1, 0.9), (0.35, 0.4), (0.4, 0.2))]
+    chain = pd.DataFrame(rows, columns=["case", "method", "step_size", "acceptance_position"])
+    tables = Tables({"settings": chain[["case"]][:4:2], "chain": chain.assign(n_importance=8, chain=0)})
+    assert claims.acceptance_ratio(tables, 8)[:2] == pytest.approx((2.25, np.sqrt(1.5 * 1.125)))
