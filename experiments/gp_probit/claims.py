@@ -28,7 +28,7 @@ _RUN_TIME = "run_time_so_far"
 _SECONDS = dict(zip(_MAIN, (0.0184, 0.0187, 0.0196, 0.0184), strict=True))  # footnote 5: of a cubic operation
 _HUNDREDS, _THOUSANDS, _VISIBLE = 200, 2000, 100  # run lengths: PM-P10, PM-P10, and PM-P13 and P19 in a trace
 _ENOUGH_ENDS, _MOST_ENDS = 10, 0.7  # PM-P14: fewest ends of a path, fraction where PM MH must be largest
-_ORDINARY = 0.025  # PM-P10: the edge of the bands
+_ORDINARY = 0.025  # PM-P10, PM-P19: the edge of the bands
 _LEAST_RISE = 1e-3  # PM-P15: least summed rises of log(R-hat - 1)
 
 
@@ -123,14 +123,14 @@ def average(tables: Tables, case: str) -> Measurement:
 
 
 def margins(pm: FloatArray, mi: FloatArray, ss: FloatArray, of_slice: FloatArray) -> FloatArray:
-    """Smallest of MI+MH and SS+MH over PM MH, and of others over SS+SS, of means: above 1 the claimed order holds."""
-    return np.min([mi / pm, ss / pm, pm / of_slice, mi / of_slice, ss / of_slice], axis=0)
+    """Logs of PM MH over SS+SS, first, and of other ratios of means: above 0 the claimed order holds."""
+    return np.log([pm / of_slice, mi / pm, ss / pm, mi / of_slice, ss / of_slice])
 
 
-def margin(tables: Tables, axis: int | None) -> Measurement:
-    """PM-P06, ordering of averages (axis None), or of coordinates (0): the margin that all of them have."""
+def margin(tables: Tables, axis: int | None, n_first: int = 5) -> Measurement:
+    """PM-P06, ordering of averages (axis None), or of coordinates (0), and PM-P20: the margin that all of them have."""
     found = efficiencies(tables, *_MAIN)
-    return estimate(lambda *chains: float(margins(*(v.mean(axis) for v in chains)).min()), *found)
+    return estimate(lambda *c: float(margins(*(v.mean(axis) for v in c))[:n_first].min()), *found)
 
 
 def time_per_operation(tables: Tables) -> Measurement:
@@ -163,18 +163,22 @@ def similar(tables: Tables) -> Measurement:
     return estimate(lambda a, b: np.mean(a.mean(axis=0) / b.mean(axis=0)), *efficiencies(tables, SS, MI))
 
 
-def probability_of_drawn(tables: Tables, least: int, n_drawn: int) -> Measurement:
-    """PM-P10: smaller tail probability of how many of the document's ten chains have such a run.
+def probability_of_drawn(
+    tables: Tables, least: int, n_drawn: int, n_chains: int = 10, cases: tuple[str, ...] = (PM,)
+) -> Measurement:
+    """PM-P10, PM-P19: smaller tail probability of how many of the document's chains have such a run.
 
     Two errors reach to its farthest value towards the edge of the band, for proportions in their exact interval.
     """
-    holds = tables.values("longest_run", case=with_most_chains(tables, PM)) >= least
+    found = [tables.values("longest_run", case=with_most_chains(tables, case)) for case in cases]
+    holds = np.concatenate(found) >= least
     ours = stats.binomtest(int(holds.sum()), holds.size)
     ends = ours.proportion_ci(1.0 - 2.0 * stats.norm.sf(2.0))
     places = np.append(ours.statistic, np.linspace(ends.low, ends.high, 2001))
-    tails = np.minimum(stats.binom.cdf(n_drawn, 10, places), stats.binom.sf(n_drawn - 1, 10, places))
+    below, above = stats.binom.cdf(n_drawn, n_chains, places), stats.binom.sf(n_drawn - 1, n_chains, places)
+    tails = np.minimum(below, above)
     farthest = tails.min() if tails[0] > _ORDINARY else tails.max()
-    note = chains_with_run(tables, (PM,), least).note
+    note = chains_with_run(tables, cases, least).note
     return Measurement(float(tails[0]), float(abs(tails[0] - farthest)) / 2.0, note)
 
 
@@ -186,7 +190,7 @@ def log_ratio_of_longest_runs(tables: Tables) -> Measurement:
 
 
 def chains_with_run(tables: Tables, cases: tuple[str, ...], least: int) -> Measurement:
-    """PM-P05, P10, P13, P19: proportion of chains with a run of so many identical states."""
+    """PM-P05, P13: proportion of chains with a run of so many identical states."""
     found = [tables.values("longest_run", case=with_most_chains(tables, case)) for case in cases]
     runs = np.concatenate(found)
     said = ", ".join(f"{run:g}" for run in np.sort(runs))
@@ -432,9 +436,13 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "cubic operations SS+MH / MI+MH": partial(operations_ratio, above=SS, below=MI),
     },
     "PM-P18": {"SS+MH / MI+MH": similar},
-    "PM-P19": {"chains that stick": partial(chains_with_run, cases=(MI, SS), least=_VISIBLE + 1)},
+    "PM-P19": {
+        "chains that stick": partial(
+            probability_of_drawn, least=_VISIBLE + 1, n_drawn=0, n_chains=20, cases=(MI, SS)
+        )
+    },
     "PM-P20": {
-        "ESS of SS+SS / PM MH": lambda t: average(t, SLICE) / average(t, PM),
+        "ESS of SS+SS / PM MH": lambda t: margin(t, None, 1) * -1.0,
         "Rhat at end against SS+SS": partial(of_paths, function=at_end, cases=(PM, SLICE)),
     },
 }
