@@ -231,22 +231,23 @@ def persistent_momenta(work: Work) -> Lines:
     evaluate = jax.value_and_grad(lambda x: NARROW_LEFT.log_density(x)[0])
 
     @jax.jit
-    def steps(sign: Array, directions: Array) -> tuple[Array, Array]:
-        """Steps along or against the momentum, after which a rejected momentum is multiplied by a sign."""
+    def steps(sign: Array, directions: Array, ends: Array) -> tuple[Array, Array]:
+        """Steps along or against the momentum; accepted ones are multiplied by `ends`, rejected ones by a sign."""
 
-        def step(start: Array, momentum: Array, noise: MoveNoise, direction: Array) -> tuple[Array, Array]:
-            # Against the momentum: both parts of it change sign before the trajectory, and it does so after.
+        def step(start: Array, momentum: Array, noise: MoveNoise, direction: Array, end: Array) -> Any:
+            # Against the momentum: both parts of it change sign before the trajectory.
             state = PersistentState(start, direction * momentum, *evaluate(start))
             new, info = kernel.apply(noise._replace(move=direction * noise.move), state)
-            return new.position[0], jnp.where(info.is_accepted, 1.0, sign) * direction * new.momentum[0]
+            return new.position[0], jnp.where(info.is_accepted, end, sign * direction) * new.momentum[0]
 
-        return jax.vmap(step)(starts, momenta, MoveNoise(normals, uniforms), directions)
+        return jax.vmap(step)(starts, momenta, MoveNoise(normals, uniforms), directions, ends)
 
     one = jnp.ones(())
     return {
-        "momentum reversed by rejections": _joint_distance(*steps(one, forward)),
-        "momentum not reversed, as printed": _joint_distance(*steps(-one, forward)),
-        "momentum not reversed, random direction": _joint_distance(*steps(-one, either)),
+        "momentum reversed by rejections": _joint_distance(*steps(one, forward, forward)),
+        "momentum not reversed, as printed": _joint_distance(*steps(-one, forward, forward)),
+        "random direction alone": _joint_distance(*steps(-one, either, forward)),
+        "momentum not reversed, random direction": _joint_distance(*steps(-one, either, either)),
     }
 
 

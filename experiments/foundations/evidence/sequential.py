@@ -22,7 +22,7 @@ from auxmc.kernels.streams.particle_filter import (
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import multinomial_indices
-from auxmc_pipeline.measuring import Measurement, estimate, largest, mean, quantile
+from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion_of, quantile
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
@@ -95,8 +95,6 @@ _MODEL, _OBSERVATIONS = TWENTY_STEPS, SINE_OBSERVATIONS
 _LEVEL = 2e-7
 _N_FILTER, _N_MANY, _N_TEMPERED = 100, 1000, 16
 _SHORT = 3
-_WEIGHTS = np.array([0.31, 0.02, 0.17, 0.05, 0.25, 0.2])
-_N_DRAWN = 7
 _LANES = 50  # Runs side by side in one program: more would not fit into a cache.
 
 
@@ -115,21 +113,25 @@ def filter_likelihood(work: Work) -> Lines:
         "mean ratio of 20 steps": mean(np.exp(logs[:, -1] - exact)),
         "mean ratio of 3 steps by a confidence sequence": inside,
         "mean ratio of 3 steps, not resampled": mean(np.exp(weighted[:, _SHORT - 1] - short)),
+        "mean ratio of 20 steps, not resampled": mean(np.exp(weighted[:, -1] - exact)),
     }
 
 
 @TOPIC.claim("FN-SM-02")
-def resampling_counts(work: Work) -> Lines:
-    """Expected counts are in proportion to the weights."""
-    log_weights = jnp.log(jnp.asarray(_WEIGHTS))
-    keys = jax.random.split(work.key("sequential", "counts"), work.replicates(50_000))
-    draw = jax.vmap(lambda key: multinomial_indices(jax.random.fold_in(key, 0), log_weights, _N_DRAWN))
-    indices = np.asarray(jax.jit(draw)(keys))
-    expected = _N_DRAWN * _WEIGHTS / _WEIGHTS.sum()
-    ratios = [mean((indices == k).sum(axis=1) / expected[k]) - 1.0 for k in range(expected.size)]
-    names = [f"particle {k + 1}" for k in range(expected.size)]
-    sizes, errors = [abs(ratio.value) for ratio in ratios], [ratio.error for ratio in ratios]
-    return {"multinomial, largest relative error": largest(sizes, errors, names)}
+def resampled_means(work: Work) -> Lines:
+    """Means of as many points as were drawn, resampled for N(0, 1) from draws of N(1, 1)."""
+
+    def means(n: int, full: int) -> FloatArray:
+        def once(key: Array) -> Array:
+            first, second = jax.random.split(key)
+            drawn = 1.0 + standard_normal(first, (n,))
+            return jnp.mean(drawn[multinomial_indices(second, 0.5 - drawn, n)])
+
+        keys = jax.random.split(work.key("sequential", "importance resampling", n), work.replicates(full))
+        return np.asarray(jax.jit(jax.vmap(once))(keys))
+
+    far_off = proportion_of(np.abs(means(1000, 1000)) > 0.25)
+    return {"ten points, bias": mean(means(10, 20_000)), "thousand points, share far off": far_off}
 
 
 @TOPIC.claim("FN-SM-03", numbers=["largest ratio of a run"])

@@ -20,25 +20,24 @@ class Operation(NamedTuple):
     # maps (derivatives of the arguments, arguments, result) to the result's
     push: Callable[..., float]
     n_value: int = 1  # what a computer has to do for the value; a sign costs nothing
-    n_pull: int = 1  # what it has to do for the terms
+    n_partial: int = 0  # the same for its partial derivatives, where they are not 1, an argument or result
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    "add": Operation(add, lambda bar, a, b, y: (bar, bar), lambda da, db, a, b, y: da + db, n_pull=0),
-    "subtract": Operation(sub, lambda bar, a, b, y: (bar, -bar), lambda da, db, a, b, y: da - db, n_pull=0),
+    "add": Operation(add, lambda bar, a, b, y: (bar, bar), lambda da, db, a, b, y: da + db),
+    "subtract": Operation(sub, lambda bar, a, b, y: (bar, -bar), lambda da, db, a, b, y: da - db),
     "multiply": Operation(
-        mul, lambda bar, a, b, y: (bar * b, bar * a), lambda da, db, a, b, y: da * b + a * db, n_pull=2
+        mul, lambda bar, a, b, y: (bar * b, bar * a), lambda da, db, a, b, y: da * b + a * db
     ),
-    # The quotient of both terms is made once.
     "divide": Operation(
         truediv,
         lambda bar, a, b, y: (bar / b, -(bar / b * y)),
         lambda da, db, a, b, y: (da - y * db) / b,
-        n_pull=2,
+        n_partial=2,
     ),
-    "log": Operation(log, lambda bar, a, y: (bar / a,), lambda da, a, y: da / a),
+    "log": Operation(log, lambda bar, a, y: (bar / a,), lambda da, a, y: da / a, n_partial=1),
     "exp": Operation(exp, lambda bar, a, y: (bar * y,), lambda da, a, y: da * y),
-    "sin": Operation(sin, lambda bar, a, y: (bar * cos(a),), lambda da, a, y: da * cos(a), n_pull=2),
+    "sin": Operation(sin, lambda bar, a, y: (bar * cos(a),), lambda da, a, y: da * cos(a), n_partial=1),
     "half_square": Operation(
         lambda a: 0.5 * (a * a), lambda bar, a, y: (bar * a,), lambda da, a, y: da * a, n_value=2
     ),
@@ -135,11 +134,13 @@ def reverse_sweep(
 
 
 def cost_of_gradient(graph: Graph) -> float:
-    """Operations of a value with a reverse sweep over those of the value alone."""
+    """Operations of a value with a reverse sweep (PhD thesis, Algorithm 16) over those of the value alone."""
     kinds = [OPERATIONS[operation] for operation, _ in graph.nodes]
-    terms = [*graph.outputs, *(i for _, arguments in graph.nodes for i in arguments)]
-    # The first term of a variable is not added to anything.
-    n_reverse = sum(kind.n_pull for kind in kinds) + len(terms) - len(set(terms))
+    constants = range(graph.n_inputs, graph.n_inputs + len(graph.constants))
+    edges = [i for _, arguments in graph.nodes for i in arguments if i not in constants]
+    # A product for each edge; the first term of a variable is not added to anything.
+    n_sums = len(graph.outputs) + len(edges) - len({*graph.outputs, *edges})
+    n_reverse = sum(kind.n_partial for kind in kinds) + len(edges) + n_sums
     return 1.0 + n_reverse / sum(kind.n_value for kind in kinds)
 
 

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.sampling.rejection import Envelope, Proposal, rejection_proposal
-from auxmc_pipeline.measuring import Measurement, proportion_of
+from auxmc_pipeline.measuring import Measurement, largest, mean, proportion_of
 from experiments.foundations import measurements, sampling
 from experiments.foundations.chains.inputs import SHAPE
 from experiments.foundations.measurements import largest_size
@@ -218,13 +218,19 @@ def acceptance_in_many_dimensions(work: Work) -> Lines:
 
 
 @TOPIC.claim("FN-DS-09")
-def covariance_roots(work: Work) -> Lines:
-    """Square of the symmetric root of a covariance."""
+def covariance_of_draws(work: Work) -> Lines:
+    """Covariances of draws by the symmetric root of a covariance, in units of both standard deviations."""
     half = measurements.normal_points(5, 5)
     covariance = half @ half.T + np.eye(5)
     values, vectors = np.linalg.eigh(covariance)
-    symmetric = (vectors * np.sqrt(values)) @ vectors.T
-    return {"symmetric root": largest_size(symmetric @ symmetric.T - covariance)}
+    normals = work.rng("covariance").normal(size=(work.replicates(250_000, 20_000), 5))
+    unit = np.sqrt(np.diag(covariance))
+    drawn = normals @ (vectors * np.sqrt(values)) @ vectors.T / unit
+    wanted = covariance / np.outer(unit, unit)
+    pairs = list(zip(*np.tril_indices(5), strict=True))
+    errors = [mean(drawn[:, i] * drawn[:, j]) - wanted[i, j] for i, j in pairs]
+    sizes, names = [abs(error.value) for error in errors], [f"{i + 1}, {j + 1}" for i, j in pairs]
+    return {"covariance of draws, largest error": largest(sizes, [error.error for error in errors], names)}
 
 
 @TOPIC.figure("fig_2_2")
