@@ -46,6 +46,7 @@ _UNITS = (("second", ""), ("run", ", per run of the generator"))  # of efficienc
 _RUNS_OF_GRADIENT = 4.0  # bound of reverse mode, in evaluations (Griewank and Walther 2008)
 _JACOBIAN_VECTORS = {"all": 4.0, "summaries": 9.0}  # one for each of the four rates, or nine summaries
 _THOUSANDS = 2000.0  # Iterations, read from words
+_STANDS = 1e-3  # Acceptance rate below which a chain stays where it starts (IM-LV-26, 27)
 _PUBLISHED_CHAINS = 10
 _CONSTRAINED = (("all data", "all"), ("summaries", "summaries"))
 # IM-LV-11: printed factors of the rows of approximate Bayesian computation; those of 1.01 round up to it from 1.015.
@@ -170,10 +171,12 @@ def chance_of_agreement(tables: Tables, row: str, most: float) -> Measurement:
     return Measurement(float(value), float(max(value - low, high - value)) / 2.0, note)
 
 
-def sets_that_agree(tables: Tables, row: str, most: float, n_chains: int = _PUBLISHED_CHAINS) -> Measurement:
+def sets_that_agree(
+    tables: Tables, row: str, most: float, n_chains: int = _PUBLISHED_CHAINS, which: str = "all"
+) -> Measurement:
     """IM-LV-08, 11, 24: proportion of sets of as many chains as published with a factor so small."""
     row = first_run(tables, f"{row}_more", row)
-    moments = chain_moments(tables, row)
+    moments = chain_moments(tables, row, which)
     if len(moments) <= n_chains:
         raise MissingData(f"more than {n_chains} chains: not run at this preset")
     n_draws = round(tables.value("n_iterations", **ROWS[row].where()))
@@ -241,10 +244,11 @@ def posterior_sd(tables: Tables, rate: int) -> Measurement:
     return sd_of(tables, "all", rate).noted(f"exact value {exact_moment(tables, 'sd')[rate]:.4f}")
 
 
-def chain_moments(tables: Tables, row: str) -> FloatArray:
-    """Means and standard deviations of the log rates of each chain [chain, 2, rate]."""
+def chain_moments(tables: Tables, row: str, which: str = "all") -> FloatArray:
+    """Means and standard deviations of the log rates of each chain, or of those that "moved" [chain, 2, rate]."""
     found = [by_rate_and_chain(tables, quantity, row).T for quantity in ("chain_mean", "chain_sd")]
-    return np.stack(found, axis=1)
+    moments = np.stack(found, axis=1)
+    return moments[by_chain(tables, "acceptance", row) > 0.0] if which == "moved" else moments
 
 
 def sd_of(tables: Tables, row: str, rate: int) -> Measurement:
@@ -265,7 +269,10 @@ def abc_mean(tables: Tables, row: str, rate: int) -> Measurement:
 
 def of_raw(tables: Tables, statistic: Callable[..., Measurement], rate: int) -> Measurement:
     """IM-LV-26, 27: a statistic of the chains on raw summaries, of more of them where the preset has them."""
-    return statistic(tables, first_run(tables, "pm_raw_more", "pm_raw"), rate)
+    row = first_run(tables, "pm_raw_more", "pm_raw")
+    stands = by_chain(tables, "acceptance", row) < _STANDS
+    note = f"chains that accept less than one update in a thousand, and stay where they start: {stands.sum()}"
+    return statistic(tables, row, rate).noted(f"{note} of {stands.size}")
 
 
 def with_scales(tables: Tables, statistic: Callable[..., Measurement], **about: int) -> Measurement:
@@ -374,7 +381,7 @@ def typical_sds(moments: FloatArray) -> FloatArray:
 def of_widths(tables: Tables, statistic: Callable[..., float | np.floating], *first: str) -> Measurement:
     """A statistic of the moments of the moving chains of the ABC rows, those named first and the others."""
     rows = (*first, *(row for row in _ABC_ROWS if row not in first))
-    moments = {row: chain_moments(tables, row)[by_chain(tables, "acceptance", row) > 0.0] for row in rows}
+    moments = {row: chain_moments(tables, row, "moved") for row in rows}
     listed = listed_by_row({row: typical_sds(moments[row]) for row in _ABC_ROWS})
     return estimate(statistic, *moments.values(), note=f"sds of a chain {listed}")
 
@@ -406,10 +413,10 @@ def narrower_than_drawn(tables: Tables, row: str, figure: str) -> Measurement:
     return of_widths(tables, lambda *chains: max(gmean(typical_sds(one) / drawn) for one in chains))
 
 
-def sets_as_narrow_as_drawn(tables: Tables, row: str) -> Measurement:
+def sets_as_narrow_as_drawn(tables: Tables, row: str, which: str = "all") -> Measurement:
     """IM-LV-13: proportion of sets of ten chains with pooled sds at most those of figure 4.11, as geometric means."""
     drawn = np.log(drawn_moments(row, "4.11")[:, 1]).mean()
-    moments = chain_moments(tables, first_run(tables, f"{row}_more", row))
+    moments = chain_moments(tables, first_run(tables, f"{row}_more", row), which)
     if len(moments) <= _PUBLISHED_CHAINS:
         raise MissingData(f"more than {_PUBLISHED_CHAINS} chains: not run at this preset")
 
@@ -583,6 +590,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             ROWS[row].label: partial(sets_that_agree, row=row, most=most)
             for row, most in zip(_ABC_ROWS, _PRINTED_FACTORS, strict=True)
         },
+        "moving HMC": partial(sets_that_agree, row="hmc", most=_PRINTED_FACTORS[3], which="moved"),
         "chains of HMC that never move": lambda t: proportion_of(
             by_chain(t, "acceptance", first_run(t, "hmc_more", "hmc")) == 0.0
         ),
@@ -594,6 +602,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "narrower than figure 4.10": partial(narrower_than_drawn, row="pm_normalised", figure="4.10"),
         "narrower than figure 9": partial(narrower_than_drawn, row="pm_raw", figure="EJS 9"),
         **{f"{ROWS[row].label}, as drawn": partial(sets_as_narrow_as_drawn, row=row) for row in _ABC_ROWS},
+        "moving HMC": partial(sets_as_narrow_as_drawn, row="hmc", which="moved"),
         "near generating values": abc_near_generating,
     },
     "IM-LV-14": {
@@ -667,5 +676,6 @@ NUMBERS: dict[str, Measure] = {
         f"distance of schemes, M={m}": partial(distance_of_means, one=(m, "text"), other=(m, "code"))
         for m in (1, 8)
     },
+    **{f"sd-of-z{rate + 1}-at-2.5": partial(sd_of, row="pm_wider", rate=rate) for rate in (0, 3)},
     "remaining efficiency, M=8": partial(remaining_efficiency, steps=8),
 }
