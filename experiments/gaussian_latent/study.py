@@ -14,6 +14,7 @@ STUDY = Study(
     check=check,
     about="data= noise=gaussian",
     by_chain=(
+        "map_*",
         "pm_mh_one__*",
         "pm_mh_small_steps__*",
         "pm_mh_peaks__*",
