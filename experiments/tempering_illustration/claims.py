@@ -292,23 +292,34 @@ def variance_ratio(size: str, note: str, tables: Tables, *, reduced: bool = Fals
     return estimate(lambda a, b: float(a.mean() / b.mean()), draws, by_score, method="paired", note=note)
 
 
-def variance_ratio_at_fit(_: Tables) -> Measurement:
-    """CT-V11: the ratio to the reduced score at the fit to the density of figure C.1, by quadrature over the draws."""
-    noise = np.linspace(-12.0, 12.0, 4801)
-    weights = norm.pdf(noise) * (noise[1] - noise[0])
+_NOISE = np.linspace(-12.0, 12.0, 4801)
+_WEIGHTS = norm.pdf(_NOISE) * (_NOISE[1] - _NOISE[0])
 
-    def by_draws(fit: NDArray[np.float64]) -> NDArray[np.float64]:
-        sd = math.exp(fit[1])
-        slope = 1.4 * expit(-fit[0] - sd * noise) - 0.4
-        return np.stack([slope, slope * sd * noise + 1.0])
 
-    fit = root(lambda at: by_draws(at) @ weights, [1.0, 1.0]).x
-    x, scores = fit[0] + math.exp(fit[1]) * noise, np.stack([noise / math.exp(fit[1]), noise**2 - 1.0])
+def _by_draws(fit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Gradients of the objective on the density of figure C.1 [mean or log sd, draw] through draws of a Gaussian."""
+    sd = math.exp(fit[1])
+    slope = 1.4 * expit(-fit[0] - sd * _NOISE) - 0.4
+    return np.stack([slope, slope * sd * _NOISE + 1.0])
+
+
+def _ratio_at(fit: NDArray[np.float64]) -> float:
+    """Their variance over that by the reduced score, by quadrature over the draws."""
+    x, scores = fit[0] + math.exp(fit[1]) * _NOISE, np.stack([_NOISE / math.exp(fit[1]), _NOISE**2 - 1.0])
     # Both log densities but for constants, which the scores as control variates cancel.
-    by_score = scores * (0.5 * noise**2 - 0.4 * x - 1.4 * np.logaddexp(0.0, -x))
-    by_score -= ((by_score * scores) @ weights / (scores**2 @ weights))[:, None] * scores
-    draws, score = (np.sum(e**2 @ weights - (e @ weights) ** 2) for e in (by_draws(fit), by_score))
-    return exact(draws / score, f"N({fit[0]:.2f}, {math.exp(fit[1]):.2f}^2), by quadrature")
+    by_score = scores * (0.5 * _NOISE**2 - 0.4 * x - 1.4 * np.logaddexp(0.0, -x))
+    by_score -= ((by_score * scores) @ _WEIGHTS / (scores**2 @ _WEIGHTS))[:, None] * scores
+    draws, score = (np.sum(e**2 @ _WEIGHTS - (e @ _WEIGHTS) ** 2) for e in (_by_draws(fit), by_score))
+    return float(draws / score)
+
+
+def variance_ratios_on_path(_: Tables, *, share: bool) -> Measurement:
+    """CT-V11: the ratio at the fit, or the share of the way from N(0, 1) on which it is at most a half."""
+    fit = root(lambda at: _by_draws(at) @ _WEIGHTS, [1.0, 1.0]).x
+    note = f"N({fit[0]:.2f}, {math.exp(fit[1]):.2f}^2), by quadrature"
+    if not share:
+        return exact(_ratio_at(fit), note)
+    return exact(float(np.mean([_ratio_at(part * fit) <= 0.5 for part in np.linspace(0.0, 1.0, 201)])), note)
 
 
 def near_order_zero(_: Tables) -> Measurement:
@@ -476,7 +487,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         )
         for name in ("", ", BBVI")
     }
-    | {"at the fit, BBVI": variance_ratio_at_fit},
+    | {"at the fit, BBVI": partial(variance_ratios_on_path, share=False)}
+    | {"share of the way, BBVI": partial(variance_ratios_on_path, share=True)},
 }
 
 
