@@ -313,11 +313,11 @@ def _ratio_at(fit: NDArray[np.float64]) -> float:
     return float(draws / score)
 
 
-def variance_ratios_on_path(_: Tables, *, share: bool) -> Measurement:
-    """CT-V11: the ratio at the fit, or the share of the way from N(0, 1) on which it is at most a half."""
+def variance_ratios_on_path(_: Tables, *, fraction: bool) -> Measurement:
+    """CT-V11: the ratio at the fit, or the fraction of the way from N(0, 1) on which it is at most a half."""
     fit = root(lambda at: _by_draws(at) @ _WEIGHTS, [1.0, 1.0]).x
     note = f"N({fit[0]:.2f}, {math.exp(fit[1]):.2f}^2), by quadrature"
-    if not share:
+    if not fraction:
         return exact(_ratio_at(fit), note)
     return exact(float(np.mean([_ratio_at(part * fit) <= 0.5 for part in np.linspace(0.0, 1.0, 201)])), note)
 
@@ -480,15 +480,17 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-V10": {"both estimates": gradient_error},
     "CT-V11": {
-        f"{size}{name}": partial(variance_ratio, *where, reduced=bool(name))
-        for size, where in (
-            ("one dimension", ("one", "at N(0.5, 1.5^2)")),
-            ("20 dimensions", ("many", "at N(0, 1)")),
-        )
-        for name in ("", ", BBVI")
-    }
-    | {"at the fit, BBVI": partial(variance_ratios_on_path, share=False)}
-    | {"share of the way, BBVI": partial(variance_ratios_on_path, share=True)},
+        "at the fit, BBVI": partial(variance_ratios_on_path, fraction=False),
+        "fraction of the way, BBVI": partial(variance_ratios_on_path, fraction=True),
+        **{
+            f"{size}{name}": partial(variance_ratio, *where, reduced=bool(name))
+            for size, where in (
+                ("one dimension", ("one", "at N(0.5, 1.5^2)")),
+                ("20 dimensions", ("many", "at N(0, 1)")),
+            )
+            for name in ("", ", BBVI")
+        },
+    },
 }
 
 
