@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from auxmc.command_line.interrupts import abort_on_second_interrupt
 from auxmc.driver.files import file_lock
 from auxmc.driver.provenance import fingerprint
-from auxmc.driver.runtime import configure, limit_threads
+from auxmc.driver.runtime import configure, importing, limit_threads
 from auxmc.errors import FolderInUse, HardwareError
 from auxmc_pipeline.catalogue import ROOT, Study, identity_of, load_study, studies
 from auxmc_pipeline.settings import CaseSettings, SettingsError
@@ -91,12 +91,15 @@ def run_case(
     """
     clock = time.perf_counter()
     cache = None if os.environ.get("AUXMC_COMPILATION_CACHE") == "off" else Path(".cache/jax")
-    configure(settings.hardware, cache, compiles_fast=settings.preset != "paper")
-    # Imported late: JAX must be configured before the first array.
-    from auxmc.driver.results import write_result
-    from auxmc.errors import PieceError
-    from auxmc_pipeline.chains import RunContext
-    from auxmc_pipeline.units import Share, Units, read_pieces, write_piece
+    with importing():
+        configure(settings.hardware, cache, compiles_fast=settings.preset != "paper")
+        # Imported late: JAX must be configured before the first array.
+        from auxmc.driver.results import write_result
+        from auxmc.errors import PieceError
+        from auxmc_pipeline.chains import RunContext
+        from auxmc_pipeline.units import Share, Units, read_pieces, write_piece
+
+        study.module("run")
 
     identity = fingerprint(identity_of(study, settings))
     try:

@@ -113,17 +113,14 @@ def _command(
 
 
 def _run(options: argparse.Namespace) -> int:
-    import gc
     import os
 
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ["JAX_ENABLE_X64"] = "1"
-    # Collections that look through all modules take a fifth of a small run.
-    gc.disable()
-    from auxmc.command_line.kept_programs import keep_programs
-    from auxmc.command_line.own_models.session import run
+    from auxmc.driver.runtime import importing
 
-    gc.freeze()
-    gc.enable()
+    with importing():
+        from auxmc.command_line.kept_programs import keep_programs
+        from auxmc.command_line.own_models.session import run
     keep_programs()
     return run(options)
