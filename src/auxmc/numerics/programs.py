@@ -14,6 +14,7 @@ _FEWEST_STEPS = 1e5
 _LARGEST_EXACT = 2.0**24
 # Points of one call of a program, and fewest for which others fill a call.
 _TOGETHER, _FEW = 64, 8
+_DRAWS = 512  # of one call
 
 
 def jit_short(function: Callable[..., Any]) -> Any:
@@ -42,10 +43,15 @@ def _program_at_points(function: Callable[..., Any]) -> Any:
     return jit_short(lambda block, *rest: jax.vmap(lambda point: function(point, *rest))(block))
 
 
+def many_draws(draw: Any, key: Any, n: int) -> np.ndarray:
+    """Draws [draw, ...] of a function of a key; one program for any number, kept among the last 32."""
+    program = _program_of_draws(draw)
+    return np.concatenate([program(jax.random.fold_in(key, i)) for i in range(-(-n // _DRAWS))])[:n]
+
+
 @lru_cache(maxsize=32)
-def jit_draws(draw: Callable[[Any], Any], n: int) -> Any:
-    """Compiled function from a key to `n` draws [draw, ...] of `draw`, a function of a key, kept among the last 32."""
-    return jit_short(lambda key: jax.vmap(draw)(jax.random.split(key, n)))
+def _program_of_draws(draw: Callable[[Any], Any]) -> Any:
+    return jit_short(lambda key: jax.vmap(draw)(jax.random.split(key, _DRAWS)))
 
 
 @cache

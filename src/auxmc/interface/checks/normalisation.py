@@ -13,7 +13,7 @@ from auxmc.driver.seeds import generator_of
 from auxmc.interface.advice import Advice
 from auxmc.interface.methods import LogDensity
 from auxmc.numerics.array_types import FloatArray
-from auxmc.numerics.programs import at_points, jit_draws
+from auxmc.numerics.programs import at_points, many_draws
 
 _DRAWS = 4000
 # Numbers of a parameter vector for which so many draws give a covariance.
@@ -33,7 +33,7 @@ def advise_constant(
     """Advice where the integral of exp(log_prior), by bridge sampling, is known to differ from 1."""
     if dim > _MOST_DIM:
         return []
-    draws = np.asarray(jit_draws(draw_prior, 2 * _DRAWS)(jax.random.fold_in(key, 0)))
+    draws = many_draws(draw_prior, jax.random.fold_in(key, 0), 2 * _DRAWS)
     if n_outside := int(np.sum(~np.all(np.isfinite(draws), axis=1))):
         count = f"{n_outside} of {len(draws)} draws of the prior"
         problem = f"{count} lie outside of the bounds, or are rounded to one"

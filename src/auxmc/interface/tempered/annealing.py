@@ -15,9 +15,10 @@ from auxmc.diagnostics.tempered_evidence import annealed_evidence
 from auxmc.interface.methods import LogDensity
 from auxmc.interface.tempered.mixture import Mixture
 from auxmc.interface.trajectory_guard import halt_where_steep
-from auxmc.kernels.tempering.tempered_move import TemperedState, tempered_hmc
+from auxmc.kernels.tempering.tempered_move import TemperedNoise, TemperedState, state_at, tempered_hmc
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.programs import has_open_cost, jit_short
+from auxmc.numerics.random import standard_normal
 
 N_RUNS = 128
 """Runs of one call."""
@@ -103,12 +104,13 @@ def bridge_to(
         base_value, base_slope = jax.value_and_grad(lambda y: -reference(y))(y)
         return (volume - value, -base_value), (-slope, -base_slope)
 
-    return Bridge(log_densities, both, base.position, base.means.shape[-1], log_zeta)
+    # Traced once for the start and the loop.
+    return Bridge(log_densities, jax.jit(both), base.position, base.means.shape[-1], log_zeta)
 
 
-def fraction_of_step(key: Array) -> Array:
+def fraction_of_step(uniform: Array) -> Array:
     """Fraction of the step size that an update takes: between 0.1 and 1, short ones for where it is narrow."""
-    return jnp.exp(math.log(0.1) * jax.random.uniform(key))
+    return jnp.exp(math.log(0.1) * uniform)
 
 
 def anneal(
@@ -161,8 +163,8 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
         is_open = has_open_cost(target, base.position(begin[0]))
         # Energies come with the gradients of the last step: the log densities are not evaluated once more.
         kernel = partial(tempered_hmc, n_steps=n_steps, integrator="kick_drift_kick")
-        move = kernel(joined, 1.0)
-        states = jax.vmap(lambda y: move.init(y, key=key))(begin)
+        # Every update draws a momentum of its own.
+        states = jax.vmap(lambda y: state_at(joined, y, jnp.zeros_like(y), with_gradients=True))(begin)
         # Runs that begin outside of the support have no weight and do not move.
         lost = ~jnp.isfinite(states.delta)
         first_step = jnp.where(n_given > 0, given[2, 0], 0.7 * begin.shape[1] ** -0.25)
@@ -189,15 +191,21 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
             log_step = jnp.where((n_given > 0) & ~after, jnp.log(given[2, k]), log_step)
             logs = jnp.where(lost, -jnp.inf, logs - (new - b) * jnp.where(lost, 0.0, delta))
 
+            # All random numbers of an iteration by one call: each call is compiled anew.
+            dim = begin.shape[1]
+            numbers = standard_normal(jax.random.fold_in(key, k + n_after), (N_RUNS, dim + 4))
+
             def one(pair: tuple[Array, TemperedState]) -> tuple[TemperedState, Array]:
-                own = jax.random.fold_in(pair[0], k + n_after)
-                step = jnp.exp(log_step) * fraction_of_step(jax.random.fold_in(own, 99))
+                normal, *others = jnp.split(pair[0], (dim, dim + 2))
+                # Half the sum of the squares of two normal numbers is exponential.
+                log_accept, log_uniform = (-0.5 * jnp.sum(jnp.square(two)) for two in others)
+                step = jnp.exp(log_step) * fraction_of_step(jnp.exp(log_uniform))
                 update = kernel(bridge(guard=step * new) if is_open else joined, step)
-                moved, info = update.apply(update.draw(own), pair[1], new)
+                moved, info = update.apply(TemperedNoise(normal, log_accept), pair[1], new)
                 return moved, info.acceptance_rate
 
-            keys = jax.random.split(key, N_RUNS)
-            states, accepted = jax.lax.map(one, (keys, states), batch_size=32)
+            # Runs of open cost wait for the slowest of those beside them.
+            states, accepted = jax.lax.map(one, (numbers, states), batch_size=32 if is_open else N_RUNS)
             normaliser = jax.scipy.special.logsumexp(logs) - math.log(N_RUNS)
             entry = jnp.stack([new, normaliser, jnp.exp(log_step)])
             table = jnp.where(after, table, table.at[:, k].set(entry))

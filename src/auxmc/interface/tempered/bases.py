@@ -20,7 +20,7 @@ from auxmc.interface.methods import LogDensity
 from auxmc.interface.tempered.annealing import EXPLORING_OVERLAP, N_RUNS, Annealed, anneal
 from auxmc.interface.tempered.mixture import Mixture, fit_mixture, gaussian_mixture, log_densities, regions
 from auxmc.interface.trajectory_guard import first_step_size
-from auxmc.numerics.programs import has_open_cost, jit_draws, jit_short
+from auxmc.numerics.programs import has_open_cost, jit_short, many_draws
 from auxmc.numerics.values import by_value
 
 BASES = ("automatic", "advi", "laplace")
@@ -223,8 +223,8 @@ class _Search:
     def _prior_draws(self) -> tuple[np.ndarray, float]:
         """As many draws inside of the bounds [draw, dim] as there are exploring runs, and the log of their fraction."""
         self._n += 1
-        keyed = jit_draws(self.model.draw_prior, len(_FACTORS) * N_RUNS)
-        draws = np.asarray(keyed(jax.random.fold_in(self._key, self._n)))
+        key = jax.random.fold_in(self._key, self._n)
+        draws = many_draws(self.model.draw_prior, key, len(_FACTORS) * N_RUNS)
         inside = np.all(np.isfinite(draws), axis=1)
         if not inside.any():
             raise ValueError(f"prior: none of {len(draws)} draws lies inside of the bounds: give others")

@@ -349,7 +349,8 @@ def _chains(name: str, model: Density, n_steps: int, mixture: Mixture, found: An
 
         def draw(key: Array) -> tuple[Any, Array, Array]:
             own = jax.random.fold_in(key, 99)
-            return kernel.draw(key), fraction_of_step(own), jax.random.uniform(jax.random.fold_in(own, 1))
+            first, second = (jax.random.uniform(each) for each in (own, jax.random.fold_in(own, 1)))
+            return kernel.draw(key), fraction_of_step(first), second
 
         def apply(noise: tuple[Any, Array, Array], state: Any) -> tuple[Any, Any]:
             return of_step(scale * noise[1] * size_at(state, noise[2])).apply(noise[0], state)

@@ -224,8 +224,9 @@ def _climber(target: LogDensity) -> Callable[..., tuple[Array, Array]]:
             return *kept, length * jnp.where(better, 1.5, 0.3)
 
         y = jax.scipy.linalg.solve_triangular(root, x - centre, lower=True)
-        value, slope = jax.value_and_grad(height)(y)
-        y, value, *_ = jax.lax.fori_loop(0, 100, step, (y, value, slope, jnp.asarray(0.1)))
+        # The first step evaluates where it starts: the density outside of the loop would be compiled once more.
+        first = y, jnp.asarray(-jnp.inf), jnp.zeros_like(y), jnp.asarray(0.1)
+        y, value, *_ = jax.lax.fori_loop(0, 100, step, first)
         return centre + root @ y, value
 
     return climb
