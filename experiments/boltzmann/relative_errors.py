@@ -82,11 +82,17 @@ def check_all_systems(n: int) -> None:
 
 
 def rows_of(tables: Tables, design: str, table: str, quantity: str, **wanted: Wanted) -> pd.DataFrame:
-    """Rows of the cases whose names begin with a design, with a column `system`; raises as `Tables.rows`."""
-    system = tables["settings"].set_index("case")["system"]
-    cases = [str(case) for case in system.index if str(case).startswith(design)]
-    found = tables.rows(table, quantity, **wanted, case=cases)
-    return found.assign(system=found["case"].map(system))
+    """Rows of the cases whose names begin with a design, with a column `system`; raises as `Tables.rows`.
+
+    Repeats of a design that was run with several seeds are numbered one after the other.
+    """
+    settings = tables["settings"].set_index("case")
+    settings = settings[settings.index.str.startswith(design)]
+    found = tables.rows(table, quantity, **wanted, case=[str(case) for case in settings.index])
+    found = found.assign(**{name: found["case"].map(settings[name]) for name in ("system", "seed")})
+    if "repeat" in found:
+        found["repeat"] += found["seed"].rank(method="dense").astype(int).sub(1) * (found["repeat"].max() + 1)
+    return found
 
 
 @lru_cache(maxsize=64)
@@ -102,8 +108,9 @@ def running_errors(tables: Tables, method: str, error: str, pooling: str = "disj
     if pooling != "nested":
         return found
     errors = rows_of(tables, "chains", "n_samples_coordinate", "nested_average_error", **wanted)
-    by_place = errors.set_index(["n_samples", "system"])["nested_average_error"].to_xarray()
-    return found._replace(nested_error=by_place.sel(n_samples=found.points, system=found.systems).values)
+    by_seed = errors.set_index(["n_samples", "system", "seed"])["nested_average_error"].to_xarray()
+    of_mean = np.sqrt((by_seed**2).mean("seed") / by_seed.sizes["seed"])
+    return found._replace(nested_error=of_mean.sel(n_samples=found.points, system=found.systems).values)
 
 
 @lru_cache(maxsize=64)
