@@ -42,6 +42,12 @@ def variance(tables: Tables, quantity: str = "variance", **of: str | int) -> Mea
     return mean(tables.values(quantity, f"{by}_chain", **of), f"formula {expected:.5g}")
 
 
+def falling_error(tables: Tables) -> Measurement:
+    """SE-05: relative error of the variance at eta times curvature 0.01, over that at 0.1."""
+    small, large = (variance(tables, configuration=f"step {step}") - 1.0 for step in (0.01, 0.1))
+    return (small / large).noted(f"{small.value:.2g} against {large.value:.2g}")
+
+
 def cited_distance(tables: Tables) -> Measurement:
     """SE-07: total variation distance of naive HMC from the cited target, over bins, of all chains together."""
     frequencies = tables.array("cited_frequency", "chain", "well_bin").values
@@ -232,7 +238,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-03": {"largest difference": recorded("langevin_error", exact=True)},
     "SE-04": {"largest difference": recorded("friction_one_error", exact=True)},
-    "SE-05": {"limit of small steps": partial(variance, configuration="step 0.01")},
+    "SE-05": {
+        "limit of small steps": partial(variance, configuration="step 0.01"),
+        "error of smaller steps": falling_error,
+    },
     "SE-06": {
         **{
             f"{n_rows} rows, SGLD": recorded("first_order_inflation", by="n_rows", exact=True, n_rows=n_rows)
