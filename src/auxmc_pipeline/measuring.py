@@ -94,14 +94,15 @@ def estimate(
         statistic: maps one array [replicate, ...] for each sample to a number.
         samples: arrays [replicate, ...], or labelled arrays that have the dimension `over`.
         over: dimension of the replicates in labelled arrays.
-        method: "bootstrap" resamples the replicates of each sample by itself: for any statistic. "jackknife" leaves
+        method: "bootstrap" resamples the replicates, of one sample at a time: for any statistic. "jackknife" leaves
             out one replicate after the other, of one sample at a time: for smooth statistics. "paired" leaves the
             same replicate out of all samples, which share chains or data.
         note: as in Measurement.
 
     Returns:
-        The statistic; its error is widened for few replicates. It is NaN for too few of them (two for the bootstrap,
-        three for the others), where a replicated statistic is not finite, and where all bootstrap resamples agree.
+        The statistic; its error is widened for the few replicates of each sample. It is NaN for too few (two for
+        the bootstrap, three for the others), where a replicated statistic is not finite, and where all bootstrap
+        resamples agree.
 
     >>> found = estimate(lambda a, b: a.mean() - b.mean(), np.array([3.0, 5.0, 4.0]), np.array([1.0, 2.0]))
     >>> found.value, found.error > 0.5
@@ -111,15 +112,15 @@ def estimate(
     (2.0, 0.0)
     """
     groups = [_replicates(sample, over) for sample in samples]
-    value = float(statistic(*groups))
-    fewest = min(len(group) for group in groups)
-    if fewest < (2 if method == "bootstrap" else 3):
+    value, numbers = float(statistic(*groups)), [len(group) for group in groups]
+    if min(numbers) < (2 if method == "bootstrap" else 3):
         return Measurement(value, math.nan, note)
-    if method == "bootstrap":
-        error = _bootstrap_error(statistic, groups)
-    else:
-        error = _left_out_error(statistic, groups, is_paired=method == "paired")
-    return Measurement(value, error * few_replicates(fewest), note)
+    error_of = _bootstrap_error if method == "bootstrap" else _left_out_error
+    varied = [range(len(groups))] if method == "paired" else [[place] for place in range(len(groups))]
+    parts = [error_of(statistic, groups, places) * few_replicates(numbers[places[0]]) for places in varied]
+    error = math.hypot(*parts)
+    # Where all resamples agree, they say nothing about other replicates.
+    return Measurement(value, math.nan if method == "bootstrap" and error == 0.0 else error, note)
 
 
 def mean(sample: Sample, note: str = "") -> Measurement:
@@ -306,27 +307,26 @@ def left_out_error(without: ArrayLike) -> float:
     return math.sqrt((values.size - 1) * float(np.mean((values - values.mean()) ** 2)))
 
 
-def _bootstrap_error(statistic: Statistic, groups: Sequence[FloatArray]) -> float:
+def _bootstrap_error(statistic: Statistic, groups: Sequence[FloatArray], places: Sequence[int]) -> float:
+    """Spread of a statistic where the replicates of the samples at some places are drawn again."""
     rng = np.random.default_rng(0)
     resampled = [
-        float(statistic(*(group[rng.integers(len(group), size=len(group))] for group in groups)))
+        float(
+            statistic(
+                *(g[rng.integers(len(g), size=len(g))] if i in places else g for i, g in enumerate(groups))
+            )
+        )
         for _ in range(_RESAMPLES)
     ]
-    spread = float(np.std(resampled)) if np.isfinite(resampled).all() else math.nan
-    # Where all resamples agree, they say nothing about other replicates.
-    return spread if spread > 0.0 else math.nan
+    return float(np.std(resampled)) if np.isfinite(resampled).all() else math.nan
 
 
-def _left_out_error(statistic: Statistic, groups: Sequence[FloatArray], *, is_paired: bool) -> float:
-    together = [range(len(groups))] if is_paired else [[place] for place in range(len(groups))]
-    parts = []
-    for chosen in together:
-        without = []
-        for one in range(len(groups[chosen[0]])):
-            rest = (g[np.arange(len(g)) != one] if i in chosen else g for i, g in enumerate(groups))
-            without.append(float(statistic(*rest)))
-        parts.append(left_out_error(without))
-    return math.hypot(*parts)
+def _left_out_error(statistic: Statistic, groups: Sequence[FloatArray], places: Sequence[int]) -> float:
+    without = []
+    for one in range(len(groups[places[0]])):
+        rest = (g[np.arange(len(g)) != one] if i in places else g for i, g in enumerate(groups))
+        without.append(float(statistic(*rest)))
+    return float(left_out_error(without))
 
 
 def _replicates(sample: Sample, over: str) -> FloatArray:
