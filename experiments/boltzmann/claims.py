@@ -43,6 +43,9 @@ _FIRST, _THOUSANDS = 201, (2001, 5000)
 _SECONDS = {"st": 87.5382 / 19_800, "gibbs_ct": 76.1812 / 29_800, "ct_hmc": 72.1096 / 24_800}
 _GROUP = 10
 _ANNEALED_SECONDS = {1000: 7.4399, 5000: 37.4604, 10_000: 74.351}
+# Annealed runs, pooling of chains and numbers of temperatures as drawn, and of the text, where more of them take
+# more time than chains have.
+_OF_FIGURE, _OF_TEXT = ("h_ais", "nested", tuple(_ANNEALED_SECONDS)), ("ais_20", "single", (1000,))
 # Samples of a chain at the published values of each method.
 _SAMPLES = {
     "st": (1, 2001, 9801, 19_801),
@@ -422,17 +425,17 @@ def base_errors(tables: Tables) -> Measurement:
     return largest_of(found)
 
 
-def narrowing(tables: Tables, method: str, error: str) -> Measurement:
-    """CT-T17: error by AIS with most temperatures over that with fewest, mean over repeats, geometric over systems."""
-    rows = rows_of(tables, "annealed", "repeat_coordinate", "annealed_error", method=method, coordinate=error)
-    errors = rows.pivot_table(index="system", columns="n_temperatures", values="annealed_error")
-    if errors.shape[1] < 2:
+def narrowing(tables: Tables, method: str, table: str, quantity: str, **wanted: Wanted) -> Measurement:
+    """CT-T17: a spread by AIS with most temperatures over that with fewest, geometric mean over systems."""
+    rows = rows_of(tables, "annealed", table, quantity, method=method, **wanted)
+    spreads = rows.pivot_table(index="system", columns="n_temperatures", values=quantity)
+    if spreads.shape[1] < 2:
         raise MissingData("two numbers of temperatures: not run at this preset")
-    fewest, most = errors.columns[[0, -1]]
-    steps = np.exp(np.diff(np.log(errors.to_numpy()), axis=1).mean(axis=0))
+    fewest, most = spreads.columns[[0, -1]]
+    steps = np.exp(np.diff(np.log(spreads.to_numpy()), axis=1).mean(axis=0))
     by_step = ", ".join(f"{step:.2f}" for step in steps)
-    note = f"K = {most:.0f} over K = {fewest:.0f}, step by step {by_step}; {len(errors)} systems"
-    return mean(np.log(errors[most] / errors[fewest]), note).exp()
+    note = f"K = {most:.0f} over K = {fewest:.0f}, step by step {by_step}; {len(spreads)} systems"
+    return mean(np.log(spreads[most] / spreads[fewest]), note).exp()
 
 
 def integrated_weights(tables: Tables) -> Measurement:
@@ -477,6 +480,10 @@ def _moment_errors(tables: Tables, design: str, quantity: str, **wanted: Wanted)
     return rows.set_index(dims)[quantity].to_xarray().sel(coordinate=list(_MOMENTS)).values
 
 
+_SPREADS = {
+    "": partial(narrowing, table="repeat_coordinate", quantity="annealed_error", coordinate="log_z"),
+    ", log weights": partial(narrowing, table="point", quantity="log_weight_sd"),
+}
 _pattern_changes = partial(mean_over_systems, "chains", "pattern_change_rate")
 
 MEASURE: dict[str, dict[str, Measure]] = {
@@ -532,10 +539,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
                 for name, pooling in _POOLINGS.items()
             },
             **{
-                name: partial(over_annealed, "h_ais", pooling, temperatures, (method,), largest=True)
-                for name, pooling, temperatures in (
-                    ("over AIS", "single", (1000,)),
-                    ("over AIS, nested", "nested", _ANNEALED_SECONDS),
+                name: partial(over_annealed, annealed, pooling, temperatures, (method,), largest=True)
+                for name, annealed, pooling, temperatures in (
+                    ("over AIS", *_OF_TEXT),
+                    ("over AIS, nested", *_OF_FIGURE),
                 )
             },
         }
@@ -543,13 +550,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     **{
         claim: {
-            name: partial(over_annealed, method, pooling, temperatures, methods)
-            for name, method, pooling, temperatures in (
-                ("AIS as drawn, nested", "h_ais", "nested", _ANNEALED_SECONDS),
+            name: partial(over_annealed, annealed, pooling, temperatures, methods)
+            for name, annealed, pooling, temperatures in (
+                ("AIS as drawn, nested", *_OF_FIGURE),
                 ("AIS as drawn, groups of ten", "h_ais", "disjoint", _ANNEALED_SECONDS),
-                # With more temperatures it takes more time than chains have.
-                ("AIS, 20 steps, groups of ten", "ais_20", "disjoint", (1000,)),
-                ("AIS, 20 steps, single", "ais_20", "single", (1000,)),
+                ("AIS, 20 steps, single", *_OF_TEXT),
                 ("AIS as drawn, single", "h_ais", "single", (1000,)),
             )
         }
@@ -593,9 +598,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B23": {"K = 1000": thousand_temperatures},
     "CT-T06": {"mean and covariance": base_errors},
     "CT-T17": {
-        f"{name}{suffix}": partial(narrowing, method=method, error=error)
+        name + line: partial(spread, method=method)
         for name, method in (("AIS as drawn", "h_ais"), ("AIS, 20 steps", "ais_20"))
-        for error, suffix in (("log_z", ""), ("mean", ", mean"), ("covariance", ", covariance"))
+        for line, spread in _SPREADS.items()
     },
     "CT-T23": {"visits": integrated_weights},
     "CT-T24": {f"systems, {moment}": partial(naive_weights, moment=moment) for moment in _MOMENTS},
