@@ -15,7 +15,7 @@ from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.chains import Chains, RunContext
 from auxmc_pipeline.measuring import Measurement
-from auxmc_pipeline.tables import Tables, tabulate
+from auxmc_pipeline.tables import MissingData, Tables, tabulate
 from experiments.gaussian_latent import checks, claims, exact, measure, sweeps
 from experiments.gaussian_latent import model as glv
 from experiments.gaussian_latent.model import gaussian_latent_model, simulate_data
@@ -414,6 +414,15 @@ def test_a_drawn_value_is_ordinary_among_data_sets():
         end = stats.norm.sf(score + side * 2.0 * error)
         assert found.value - side * 2.0 * found.error == pytest.approx(end)
     assert claims.tail_of_drawn(values, "PM-G11", 1, 0.01).value == 0.5
+
+
+def test_a_good_range_is_interpolated_and_ends_with_the_grid():
+    points = np.arange(5.0)
+    curve = np.array([0.8, 1.0, 0.95, 0.7, 0.1])
+    assert claims.good_range(points, curve) == pytest.approx((0.5, 2.2))
+    assert claims.good_range(points[1:3], curve[1:3]) == (1.0, 2.0)
+    with pytest.raises(MissingData, match="all chains are stuck"):
+        claims.good_range(points, np.zeros(5))
 
 
 def test_acceptance_ratios_are_of_the_same_step_sizes():
