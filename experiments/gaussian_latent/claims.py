@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy import stats
 
 from auxmc.diagnostics.distributions import histogram_roughness
-from auxmc.diagnostics.errors_of_means import error_between_chains
+from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicates
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
-from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
+from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series, published_value
 from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 from experiments.gaussian_latent.settings import RIVAL_CASES, SIZES, long_case
 from experiments.gaussian_latent.sweeps import (
@@ -43,6 +44,8 @@ PM, MI, SS, MI_SLICE, SS_SLICE = (
 PM_32 = ("pm_mh", 32)
 
 _GOOD = 0.9  # PM-G27: efficiency is good from this fraction of its peak on
+_HALF_UNITS = {1: 0.0005, 8: 0.005, 32: 0.005}  # PM-G11: of the last digits of 0.025, 0.11 and 0.23
+_ORDINARY = 0.025  # PM-G05, PM-G07, PM-G10, PM-G11: the edge of the bands
 _SMALL_STEPS = 0.15  # PM-G06: where figure 3.3 shows the acceptance rate to rise
 _noise = partial(recorded, "sd_log_estimate", "sd_log_estimate_error", case="checks")
 
@@ -101,10 +104,28 @@ def of_another_data_set(values: FloatArray) -> Measurement:
     return Measurement(float(np.mean(values)), spread, f"{len(values)} data sets")
 
 
+def tail_of_drawn(
+    values: FloatArray, claim: str, size: int, half_unit: float = 0.0, of: str = "data set"
+) -> Measurement:
+    """Smaller tail probability of the document's number among data sets, normal with mean and spread of ours.
+
+    Two errors reach to its farthest value towards the edge of the band, by the errors of mean and spread. A printed
+    number, rounded to within `half_unit`, is the nearest that is printed so.
+    """
+    n_sets, center, spread = len(values), float(np.mean(values)), float(np.std(values, ddof=1))
+    drawn = published_value("gaussian_latent", claim, f"N = {size}, one {of}").value
+    score = max(abs(drawn - center) - half_unit, 0.0) / spread
+    error = math.sqrt(1.0 / n_sets + score**2 / (2.0 * (n_sets - 1))) * few_replicates(n_sets)
+    tail = float(stats.norm.sf(score))
+    farthest = float(stats.norm.sf(score + (2.0 if tail > _ORDINARY else -2.0) * error))
+    note = f"{n_sets} {of}s: {center:.3g}, standard deviation {spread:.2g}"
+    return Measurement(tail, abs(tail - farthest) / 2.0, note)
+
+
 def peak_value(tables: Tables, size: int) -> Measurement:
     """PM-G05."""
     curves = by_data(tables, "pm_mh_peaks", "ess_per_evaluation", size).mean("chain")
-    return of_another_data_set(np.array([height(curve) for curve in curves.values]))
+    return tail_of_drawn(np.array([height(curve) for curve in curves.values]), "PM-G05", size)
 
 
 def best_over_sizes(tables: Tables, quantity: str) -> Measurement:
@@ -164,33 +185,39 @@ def cost_ratio(tables: Tables) -> Measurement:
     return (mean(above) / mean(below)).noted(f"{above.mean():.2f} and {below.mean():.2f} an iteration")
 
 
+def good_range(points: FloatArray, curve: FloatArray) -> tuple[float, float]:
+    """PM-G27: where a curve crosses `_GOOD` of its peak first and last, by linear interpolation, or ends."""
+    if not curve.max() > 0.0:
+        raise MissingData("all chains are stuck")
+    level = _GOOD * curve.max()
+    first, last = np.flatnonzero(curve >= level)[[0, -1]]
+    before, after = max(first - 1, 0), min(last + 1, curve.size - 1)
+    return (
+        float(np.interp(level, curve[[before, first]], points[[before, first]])),
+        float(np.interp(level, curve[[after, last]], points[[after, last]])),
+    )
+
+
 def tuning_ranges(
     tables: Tables, above: Program, below: Program, more: str = "", on_grid: bool = False
 ) -> Measurement:
     """PM-G27; `more` as of `sweep_of`, of the program below. Beyond the grid there is an error only `on_grid`."""
     sweeps = [efficiency_of(tables, above), efficiency_of(tables, below, more)]
 
-    def ends(*curves: FloatArray) -> list[FloatArray]:
-        smooth = list(map(smoothed, curves))
-        if not all(curve.max() > 0.0 for curve in smooth):
-            raise MissingData("all chains are stuck")
-        good = (s["point"].values[c >= _GOOD * c.max()] for s, c in zip(sweeps, smooth, strict=True))
-        return [points[[0, -1]] for points in good]
+    def ends(*curves: FloatArray) -> list[tuple[float, float]]:
+        return [good_range(s["point"].values, smoothed(c)) for s, c in zip(sweeps, curves, strict=True)]
 
     def ratio_of_widths(*curves: FloatArray) -> float:
         (a, b), (c, d) = ends(*curves)
-        return float((b / a) / (d / c))
+        return (b / a) / (d / c)
 
     bracket, step = ends(*map(average, sweeps))
-    note = f"bracket {bracket[0]:g} to {bracket[1]:g}, step size {step[0]:g} to {step[1]:g}"
+    note = f"bracket {bracket[0]:.3g} to {bracket[1]:.3g}, step size {step[0]:.3g} to {step[1]:.3g}"
     if bracket[1] > float(sweeps[0]["point"][-1]) - 1e-9:
         note = f"{note}; the range continues beyond the grid, so that the ratio is a lower bound"
         if not on_grid:
             return Measurement(ratio_of_widths(*map(average, sweeps)), math.nan, note)
-    found = statistic(ratio_of_widths, *sweeps, note=note)
-    # Each end is known to a point of its grid.
-    relative = [rounding_error(s) / e for s, e in zip(sweeps, (bracket, step), strict=True)]
-    return with_rounding(found, found.value * float(np.linalg.norm(relative)), *sweeps)
+    return statistic(ratio_of_widths, *sweeps, note=note)
 
 
 def first_rise(tables: Tables, size: int) -> Measurement:
@@ -222,13 +249,10 @@ def rise_over_data(tables: Tables, size: int, less: int = 0) -> Measurement:
 
 
 def largest_acceptance(tables: Tables, size: int) -> Measurement:
-    """PM-G07: of several data sets, of which the document has another one, or with 32 samples of one alone."""
-    if size < 32:
-        rates = by_data(tables, "pm_mh_small_steps", "acceptance_position", size)
-        return of_another_data_set(rates.mean("chain").max("step_size").values)
-    sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
-    note = f"at step size {sweep['point'].values[np.argmax(average(sweep))]:g}"
-    return statistic(np.max, sweep, note=note)
+    """PM-G07."""
+    case = "pm_mh_small_steps_32" if size == 32 else "pm_mh_small_steps"
+    rates = by_data(tables, case, "acceptance_position", size)
+    return tail_of_drawn(rates.mean("chain").max("step_size").values, "PM-G07", size)
 
 
 def efficiency_at_largest_acceptance(tables: Tables) -> Measurement:
@@ -242,7 +266,7 @@ def efficiency_at_largest_acceptance(tables: Tables) -> Measurement:
 def independence_acceptance(tables: Tables, size: int) -> Measurement:
     """PM-G11."""
     rates = by_data(tables, "apm_mi_mh_data_sets", "acceptance_auxiliary", size)
-    return of_another_data_set(rates.mean(["step_size", "chain"]).values)
+    return tail_of_drawn(rates.mean(["step_size", "chain"]).values, "PM-G11", size, _HALF_UNITS[size])
 
 
 def independence_trend(tables: Tables, size: int) -> Measurement:
@@ -320,9 +344,14 @@ def longest_run(tables: Tables, method: str, size: int) -> Measurement:
     return mean(runs, f"longest runs of the chains: {', '.join(f'{run:g}' for run in np.sort(runs))}")
 
 
+def log_longest_run(tables: Tables, size: int) -> Measurement:
+    """PM-G09: mean log of these runs of PM MH, which are skew."""
+    return mean(np.log(tables.values("longest_run_window", **long_case("pm_mh", size))))
+
+
 def less_runs(tables: Tables, size: int) -> Measurement:
-    """PM-G09: these runs of PM MH with one importance sample, less those with `size`."""
-    return longest_run(tables, *PM) - longest_run(tables, "pm_mh", size)
+    """PM-G09: that with one importance sample less that with `size`."""
+    return log_longest_run(tables, 1) - log_longest_run(tables, size)
 
 
 def long_histograms(tables: Tables, method: str, n_importance: int) -> FloatArray:
@@ -330,8 +359,8 @@ def long_histograms(tables: Tables, method: str, n_importance: int) -> FloatArra
     return tables.array("histogram_position", "chain", "bin", **long_case(method, n_importance)).values
 
 
-def noisiness(tables: Tables, size: int) -> Measurement:
-    """PM-G10: log of the roughness of histograms of PM MH over that expected of as many independent draws."""
+def relative_roughness(tables: Tables, size: int) -> FloatArray:
+    """Roughness of histograms of PM MH [chain] over that expected of as many independent draws."""
     place = long_case("pm_mh", size)
     density = tables.values("exact_density_position", "bin", **place)
     weights, n_draws = density / density.sum(), tables.value("n_iterations", **place)
@@ -339,8 +368,17 @@ def noisiness(tables: Tables, size: int) -> Measurement:
     of_noise = np.convolve(weights, [1.0, 4.0, 1.0], mode="valid") - bends
     independent = float(np.sum(bends + of_noise / n_draws))
     found = [histogram_roughness(counts) for counts in long_histograms(tables, "pm_mh", size)]
-    note = f"mean over {len(found)} chains {np.mean(found):.2g}, of independent draws {independent:.2g}"
-    return estimate(lambda each: math.log(each.mean() / independent), found, note=note)
+    return np.array(found) / independent
+
+
+def noisiness(tables: Tables, size: int) -> Measurement:
+    """PM-G10: log of the mean over chains."""
+    return estimate(lambda each: math.log(each.mean()), relative_roughness(tables, size))
+
+
+def noisiness_of_drawn(tables: Tables, size: int) -> Measurement:
+    """PM-G10, figure: of its single chain, logs of single chains of ours taken as normal."""
+    return tail_of_drawn(np.log(relative_roughness(tables, size)), "PM-G10", size, of="chain")
 
 
 def log_ratio_of_roughness(tables: Tables, first: Program, second: Program) -> Measurement:
@@ -434,11 +472,12 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G09": {
         "N = 1 longest": longest_of_sweep,
+        "N = 1 trace": partial(log_longest_run, size=1),
         **{f"N = 1 less N = {size}": partial(less_runs, size=size) for size in SIZES[1:]},
     },
     "PM-G10": {
         **by_size(noisiness, " histogram"),
-        **by_size(noisiness, " histogram, figure"),
+        **by_size(noisiness_of_drawn, " histogram, figure"),
         "N = 1": partial(log_ratio_of_roughness, first=PM, second=MI),
     },
     "PM-G11": {**by_size(independence_acceptance), **by_size(independence_trend, " trend")},

@@ -132,7 +132,7 @@ def efficiency(
                 _tuning(axis, twin, tables, published, method, size)
             elif method == "pm_mh" and twin is not None:
                 colour = QUANTITY_COLOURS["accept"]
-                published_level(twin, published("PM-G07", f"N = {size}"), colour=colour)
+                published_level(twin, published("PM-G07", f"N = {size}, one data set"), colour=colour)
                 if quantity == "ess_per_evaluation":
                     _published_peak(axis, published, size, unit, QUANTITY_COLOURS["ess"])
     _efficiency_legend(figure, published, {method for method, _ in rows}, tuned=tuned)
@@ -157,7 +157,7 @@ def long_chains(tables: Tables, number: str, rows: Sequence[tuple[str, int]]) ->
     handles: list[Patch | Line2D] = [samples]
     if _has_exact_density(tables, name):
         handles.append(Line2D([], [], color=QUANTITY_COLOURS["exact_density"], label="exact density"))
-    if PublishedMarks("gaussian_latent", tables)("PM-G05", "N = 1") is not None:
+    if PublishedMarks("gaussian_latent", tables)("PM-G05", "N = 1, one data set") is not None:
         handles.append(published_entry(_DOCUMENT, "histogram, its data", curve=True))
     figure.legend(handles=handles, loc="outside upper right", ncols=3)
     sizes = " for N = 1, 8, 32" if name == "position" else ""
@@ -278,7 +278,7 @@ def data_sets(tables: Tables) -> Figure:
     handles = [Line2D([], [], color=METHOD_COLOURS[m], label=text) for m, text in colour.items()]
     names = {"calibrated": "calibrated data", "as_stated": "data as stated"}
     handles += [Line2D([], [], color="#555555", linestyle=s, label=names[d]) for d, s in _STYLES.items()]
-    if (rate := published("PM-G11", "N = 1")) is not None:
+    if (rate := published("PM-G11", "N = 1, one data set")) is not None:
         handles.append(published_entry(rate.document))
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
     return footer(figure, tables, "bands +- 1 sd over chains")
@@ -310,7 +310,7 @@ def _efficiency_panel(
 
 
 def _efficiency_legend(figure: Figure, published: PublishedMarks, methods: set[str], *, tuned: bool) -> None:
-    peak, target = published("PM-G05", "N = 1"), published("PM-G14", "N = 1 target")
+    peak, target = published("PM-G05", "N = 1, one data set"), published("PM-G14", "N = 1 target")
     if peak is None or target is None:
         return
     entries = [published_entry(peak.document, "curves", curve=True)]
@@ -326,7 +326,7 @@ def _efficiency_legend(figure: Figure, published: PublishedMarks, methods: set[s
 
 
 def _published_peak(axis: Axes, published: PublishedMarks, size: int, unit: float, colour: str) -> None:
-    step, peak = (published(claim, f"N = {size}") for claim in ("PM-G04", "PM-G05"))
+    step, peak = published("PM-G04", f"N = {size}"), published("PM-G05", f"N = {size}, one data set")
     published_mark(axis, step, peak, unit=unit, colour=colour)
 
 
@@ -435,7 +435,8 @@ def _data_set_panel(
         _published_peak(axis, published, size, 1.0, METHOD_COLOURS["pm_mh"])
     elif by_method["apm_mi_mh"] == "acceptance_auxiliary":
         # The rate of updates of u does not depend on the step size: its mark stands at the published one.
-        step, rate = published("PM-G14", f"N = {size} target"), published("PM-G11", f"N = {size}")
+        step = published("PM-G14", f"N = {size} target")
+        rate = published("PM-G11", f"N = {size}, one data set")
         published_mark(axis, step, rate, colour=METHOD_COLOURS["apm_mi_mh"])
 
 

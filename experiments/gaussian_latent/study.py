@@ -17,6 +17,7 @@ STUDY = Study(
         "map_*",
         "pm_mh_one__*",
         "pm_mh_small_steps__*",
+        "pm_mh_small_steps_32__*",
         "pm_mh_peaks__*",
         "apm_mi_mh_data_sets__*",
         "apm_mi_mh_one",

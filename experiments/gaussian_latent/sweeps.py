@@ -151,7 +151,8 @@ def noise_ratio(tables: Tables, size: int, *, is_relative: bool = False) -> Meas
 
 def spread_over_drawn(tables: Tables, figure: str, method: str, size: int) -> Measurement:
     """PM-G15: spread over chains of acceptance rates over that of a figure: mean log over steps."""
-    sweep = sweep_of(tables, "acceptance_position", (method, size))
+    more = "apm_mi_mh_one" if (method, size) == ("apm_mi_mh", 1) else ""
+    sweep = sweep_of(tables, "acceptance_position", (method, size), more=more)
     there = published_series("gaussian_latent", figure, f"{method} {size} target_acceptance_rate")
     drawn = np.log(np.interp(sweep["point"].values, there.x, (there.high - there.low) / 2.0))
     return estimate(

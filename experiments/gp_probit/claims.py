@@ -1,7 +1,7 @@
 """Measures the published claims PM-P01 to PM-P20, and the numbers of the findings, from the tables of the study."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from scipy import stats
 from auxmc.diagnostics.coda import scale_reduction_of_moments
 from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion_of
+from auxmc_pipeline.measuring import Measurement, estimate, largest, mean, proportion_of
 from auxmc_pipeline.plots.looks import METHOD_LABELS
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
@@ -89,15 +89,17 @@ def adapted_acceptance(tables: Tables) -> Measurement:
 
 
 def scale_reduction(tables: Tables) -> Measurement:
-    """PM-P05, Rhat: average over coordinates at the end of the run."""
+    """PM-P05, Rhat: the largest of all coordinates at the end of the run."""
     n_draws = int(tables.value("main_draws", case="side_mi"))
     names = ("chain_mean", "chain_sd")
     moments = [tables.array(name, "chain", "coordinate", case="side_mi") for name in names]
 
-    def average_of(means: FloatArray, sds: FloatArray) -> float:
-        return float(scale_reduction_of_moments(means.T, sds.T**2, n_draws).point.mean())
+    def r_hat(means: FloatArray, sds: FloatArray) -> float:
+        return float(scale_reduction_of_moments(means[None], sds[None] ** 2, n_draws).point[0])
 
-    return estimate(average_of, *moments, method="paired")
+    labels = moments[0]["coordinate"].values
+    each = [estimate(r_hat, *(m.sel(coordinate=label) for m in moments), method="paired") for label in labels]
+    return largest([found.value for found in each], [found.error for found in each], list(map(str, labels)))
 
 
 def fifty_over_one(tables: Tables) -> Measurement:
@@ -123,14 +125,14 @@ def average(tables: Tables, case: str) -> Measurement:
 
 
 def margins(pm: FloatArray, mi: FloatArray, ss: FloatArray, of_slice: FloatArray) -> FloatArray:
-    """Logs of PM MH over SS+SS, first, and of other ratios of means: above 0 the claimed order holds."""
-    return np.log([pm / of_slice, mi / pm, ss / pm, mi / of_slice, ss / of_slice])
+    """Logs of MI+MH and SS+MH over PM MH, of both over SS+SS, and of PM MH over it: above 0 the claimed order holds."""
+    return np.log([mi / pm, ss / pm, mi / of_slice, ss / of_slice, pm / of_slice])
 
 
-def margin(tables: Tables, axis: int | None, n_first: int = 5) -> Measurement:
-    """PM-P06, ordering of averages (axis None), or of coordinates (0), and PM-P20: the margin that all of them have."""
+def margin(tables: Tables, axis: int | None, part: slice) -> Measurement:
+    """PM-P06, PM-P20: the margin that a part of the ratios have, of averages (axis None) or of all coordinates (0)."""
     found = efficiencies(tables, *_MAIN)
-    return estimate(lambda *c: float(margins(*(v.mean(axis) for v in c))[:n_first].min()), *found)
+    return estimate(lambda *c: float(margins(*(v.mean(axis) for v in c))[part].min()), *found)
 
 
 def time_per_operation(tables: Tables) -> Measurement:
@@ -166,20 +168,45 @@ def similar(tables: Tables) -> Measurement:
 def probability_of_drawn(
     tables: Tables, least: int, n_drawn: int, n_chains: int = 10, cases: tuple[str, ...] = (PM,)
 ) -> Measurement:
-    """PM-P10, PM-P19: smaller tail probability of how many of the document's chains have such a run.
+    """PM-P10, PM-P19: that of how many of the document's chains have such a run."""
+    found = [tables.values("longest_run", case=with_most_chains(tables, case)) for case in cases]
+    holds = np.concatenate(found) >= least
+    note = chains_with_run(tables, cases, least).note
+    return tail_of_count(n_drawn, n_chains, [int(holds.sum())] * 2, holds.size, note)
+
+
+def tail_of_count(n_drawn: int, n_chains: int, counts: Sequence[int], n_ours: int, note: str) -> Measurement:
+    """Smaller tail probability of a count of the document's chains, by a count of ours that is between two.
 
     Two errors reach to its farthest value towards the edge of the band, for proportions in their exact interval.
     """
-    found = [tables.values("longest_run", case=with_most_chains(tables, case)) for case in cases]
-    holds = np.concatenate(found) >= least
-    ours = stats.binomtest(int(holds.sum()), holds.size)
-    ends = ours.proportion_ci(1.0 - 2.0 * stats.norm.sf(2.0))
-    places = np.append(ours.statistic, np.linspace(ends.low, ends.high, 2001))
+    level = 1.0 - 2.0 * stats.norm.sf(2.0)
+    low, high = (stats.binomtest(count, n_ours).proportion_ci(level) for count in counts)
+    places = np.append(np.mean(counts) / n_ours, np.linspace(low.low, high.high, 2001))
     below, above = stats.binom.cdf(n_drawn, n_chains, places), stats.binom.sf(n_drawn - 1, n_chains, places)
     tails = np.minimum(below, above)
     farthest = tails.min() if tails[0] > _ORDINARY else tails.max()
-    note = chains_with_run(tables, cases, least).note
     return Measurement(float(tails[0]), float(abs(tails[0] - farthest)) / 2.0, note)
+
+
+def chains_with_two_runs(so_far: FloatArray, ends: FloatArray, least: int) -> list[int]:
+    """Chains that must, and that can have two runs of so many states, by longest runs so far [chain, end]."""
+    longest = so_far[:, -1:]
+    reached = np.argmax(so_far == longest, axis=1)
+    before = np.where(reached > 0, ends[reached - 1], 0)[:, None]
+    # The longest began after `before - longest`: a run that is longer than the time since then is another.
+    others = (ends <= before) & (so_far >= least) & (so_far > ends - before + longest)
+    possible = (longest >= least) & (longest + least <= ends[-1])
+    return [int(others.any(axis=1).sum()), int(possible.sum())]
+
+
+def probability_of_all(tables: Tables) -> Measurement:
+    """PM-P10: that all ten have at least two runs of hundreds of states, which our tables do not count."""
+    case = with_most_chains(tables, PM)
+    found = tables.array("longest_run_so_far", "chain", "end", case=case)
+    counts = chains_with_two_runs(found.values, found["end"].values, _HUNDREDS)
+    note = f"{counts[0]} to {counts[1]} of {len(found)} runs"
+    return tail_of_count(10, 10, counts, len(found), note)
 
 
 def log_ratio_of_longest_runs(tables: Tables) -> Measurement:
@@ -397,14 +424,14 @@ MEASURE: dict[str, dict[str, Measure]] = {
             f"average {METHOD_LABELS[method]}": partial(average, case=main_case(method))
             for method in MAIN_METHODS
         },
-        "ordering of averages": partial(margin, axis=None),
-        "ordering of coordinates": partial(margin, axis=0),
+        "ordering of averages": partial(margin, axis=None, part=slice(4)),
+        "ordering of coordinates": partial(margin, axis=0, part=slice(2)),
     },
     "PM-P07": {"largest / smallest of methods": time_per_operation},
     "PM-P08": {"main runs N=50": partial(chain_mean, case=MI, quantity="acceptance_auxiliary")},
     "PM-P09": {"printed seconds": printed_time_of_slices, "run time": time_of_slices},
     "PM-P10": {
-        "chains that stick for hundreds": partial(probability_of_drawn, least=_HUNDREDS, n_drawn=10),
+        "chains that stick for hundreds": probability_of_all,
         "chains that stick for over 2000": partial(probability_of_drawn, least=_THOUSANDS + 1, n_drawn=1),
     },
     "PM-P12": {"mean": posterior_mean, "standard deviation": posterior_sd},
@@ -442,7 +469,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         )
     },
     "PM-P20": {
-        "ESS of SS+SS / PM MH": lambda t: margin(t, None, 1) * -1.0,
+        "ESS of SS+SS / PM MH": lambda t: margin(t, None, slice(4, 5)) * -1.0,
         "Rhat at end against SS+SS": partial(of_paths, function=at_end, cases=(PM, SLICE)),
     },
 }

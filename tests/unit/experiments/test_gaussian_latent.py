@@ -15,7 +15,7 @@ from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.chains import Chains, RunContext
 from auxmc_pipeline.measuring import Measurement
-from auxmc_pipeline.tables import Tables, tabulate
+from auxmc_pipeline.tables import MissingData, Tables, tabulate
 from experiments.gaussian_latent import checks, claims, exact, measure, sweeps
 from experiments.gaussian_latent import model as glv
 from experiments.gaussian_latent.model import gaussian_latent_model, simulate_data
@@ -384,7 +384,7 @@ def test_time_of_long_chains_is_spent_in_heavy_weights():
     assert exact.holding_fraction(MODEL, 1e15) == 0.0
 
 
-def test_errors_over_data_sets_are_those_of_another_one():
+def test_statistics_over_data_sets():
     cases = [f"pm_mh_small_steps__seed-{seed}" for seed in (1, 2)]
     rows = [
         {"case": case, "n_importance": 1, "step_size": step, "chain": chain, "acceptance_position": rate}
@@ -394,13 +394,35 @@ def test_errors_over_data_sets_are_those_of_another_one():
     ]
     tables = Tables({"settings": pd.DataFrame({"case": [*cases, "pm_mh"]}), "chain": pd.DataFrame(rows)})
     np.testing.assert_allclose(claims.log_rises(tables, 1), [np.log(3.5), 0.0], atol=1e-12)
-    found = claims.largest_acceptance(tables, 1)
-    assert found.value == pytest.approx(0.3)
-    assert found.error == pytest.approx(np.sqrt(0.02 * 1.5))
+    # Largest rates 0.4 and 0.2; figure 3.3a has 0.02356.
+    assert claims.largest_acceptance(tables, 1).value == pytest.approx(stats.norm.sf(0.27644 / np.sqrt(0.02)))
     rows[0]["acceptance_position"], rows[1]["acceptance_position"] = 0.05, 0.15
     tables = Tables({"settings": tables["settings"], "chain": pd.DataFrame(rows)})
     # Variance 0.005 of two chains about 0.1: the mean of the logs of such means is 0.125 too small.
     assert claims.log_rises(tables, 1)[0] == pytest.approx(np.log(3.5) - 0.125)
+
+
+def test_a_drawn_value_is_ordinary_among_data_sets():
+    values = np.tile([0.0216, 0.0224], 32)
+    spread = values.std(ddof=1)
+    for half_unit, score in ((0.0026, 0.0004 / spread), (0.0022, 0.0008 / spread)):
+        found = claims.tail_of_drawn(values, "PM-G11", 1, half_unit)
+        assert found.value == pytest.approx(stats.norm.sf(score))
+        # Two errors reach to the tail at the farther end of the score towards the edge.
+        error = np.sqrt(1.0 / 64 + score**2 / 126) * few_replicates(64)
+        side = 1.0 if found.value > 0.025 else -1.0
+        end = stats.norm.sf(score + side * 2.0 * error)
+        assert found.value - side * 2.0 * found.error == pytest.approx(end)
+    assert claims.tail_of_drawn(values, "PM-G11", 1, 0.01).value == 0.5
+
+
+def test_a_good_range_is_interpolated_and_ends_with_the_grid():
+    points = np.arange(5.0)
+    curve = np.array([0.8, 1.0, 0.95, 0.7, 0.1])
+    assert claims.good_range(points, curve) == pytest.approx((0.5, 2.2))
+    assert claims.good_range(points[1:3], curve[1:3]) == (1.0, 2.0)
+    with pytest.raises(MissingData, match="all chains are stuck"):
+        claims.good_range(points, np.zeros(5))
 
 
 def test_acceptance_ratios_are_of_the_same_step_sizes():

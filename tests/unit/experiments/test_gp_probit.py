@@ -12,7 +12,7 @@ from scipy.special import log_ndtr, logsumexp
 
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.chains import Chains, RunContext
-from experiments.gp_probit import run
+from experiments.gp_probit import claims, run
 from experiments.gp_probit.measure import estimator_statistics, expected_acceptance, recorded
 from experiments.gp_probit.model import estimator, gp_probit_model, load_biopsy, standardise, with_gradient
 from experiments.gp_probit.settings import MAIN_METHODS, main_case
@@ -88,6 +88,24 @@ def test_curves_end_at_the_statistics(chains):
     assert float(last["psrf"].sel(aggregate="mean over coordinates")) == pytest.approx(expected)
     assert (last["longest_run_so_far"] == statistics["longest_run"]).all()
     assert int(curves["histogram"].sum()) == 2 * 30
+
+
+def test_two_runs_are_those_that_longest_runs_so_far_tell_apart():
+    ends = np.array([300, 600, 1000])
+    chains = [
+        [250, 250, 300],  # The longest began after 300
+        [50, 299, 600],  # One run may reach all three
+        [50, 199, 250],
+        [900, 900, 900],  # No room for another
+        [50, 150, 199],
+    ]
+    for one, expected in zip(chains, ([1, 1], [0, 1], [0, 1], [0, 0], [0, 0]), strict=True):
+        assert claims.chains_with_two_runs(np.array([one]), ends, 200) == expected
+    assert claims.chains_with_two_runs(np.array(chains), ends, 200) == [1, 3]
+    found = claims.tail_of_count(10, 10, [1, 3], 5, "")
+    assert found.value == pytest.approx(0.4**10)
+    assert found.value + 2.0 * found.error > 0.025
+    assert claims.tail_of_count(10, 10, [500, 500], 500, "")[:2] == pytest.approx((1.0, 0.0), abs=0.05)
 
 
 def test_expected_acceptance_agrees_with_all_pairs():
