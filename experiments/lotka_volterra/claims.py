@@ -15,6 +15,7 @@ from scipy.stats import chi2, gmean
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from auxmc_pipeline.measuring import (
     Measurement,
+    chance_of_relative_bars,
     estimate,
     exact,
     largest,
@@ -27,7 +28,7 @@ from auxmc_pipeline.measuring import (
     proportion_of_sets,
     proportion_of_sets_where,
 )
-from auxmc_pipeline.published_values import published_series
+from auxmc_pipeline.published_values import published_series, published_value
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
 from auxmc_pipeline.tolerances import gain
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
@@ -94,22 +95,22 @@ def rejected(tables: Tables, reading: str) -> Measurement:
     return proportion(count / n_draws, n_draws, f"{count:.0f} of {n_draws:.3g} draws") * 1e6
 
 
-def counts_by_scales(tables: Tables, tolerance: float, reading: str) -> FloatArray:
+def counts_by_scales(tables: Tables, tolerance: float, reading: str, case: str = "scales") -> FloatArray:
     """Prior draws on summaries that are accepted with each set of scales [repeat]."""
-    where: dict[str, Any] = {"rejection_tolerance_summaries": tolerance, "reading": reading}
+    where: dict[str, Any] = {"case": case, "rejection_tolerance_summaries": tolerance, "reading": reading}
     return tables.values("scales_accepted", "repeat_rejection_tolerance_summaries_reading", **where)
 
 
-def none_accepted(tables: Tables) -> Measurement:
+def none_accepted(tables: Tables, case: str) -> Measurement:
     """IM-LV-07: proportion of sets of scales, each with as many prior draws as published, with none accepted."""
-    counts = counts_by_scales(tables, 1.0, "l2")
+    counts = counts_by_scales(tables, 1.0, "l2", case)
     return proportion_of(counts == 0.0, f"mean of {counts.mean():.2g} accepted")
 
 
-def accepted_by_scales(tables: Tables, reading: str) -> Measurement:
+def accepted_by_scales(tables: Tables, reading: str, case: str = "scales") -> Measurement:
     """IM-LV-06: log of the accepted prior draws per 5e7; the error is that of one set of scales, as the author had."""
-    counts = counts_by_scales(tables, 2.0, reading)
-    per_run = counts * 5e7 / tables.value("scales_draws")
+    counts = counts_by_scales(tables, 2.0, reading, case)
+    per_run = counts * 5e7 / tables.value("scales_draws", case=case)
     span = f"{per_run.min():.0f} to {per_run.max():.0f} draws, mean {per_run.mean():.0f}"
     found = mean(np.log(np.maximum(per_run, 0.5)), f"{counts.size} sets of scales: {span}")
     return found._replace(error=found.error * math.sqrt(counts.size + 1.0))
@@ -291,6 +292,14 @@ def with_scales(tables: Tables, statistic: Callable[..., Measurement], **about: 
     return found._replace(error=math.hypot(found.error, math.sqrt(2.0) * moved), note=note)
 
 
+def over_scales(tables: Tables, statistic: Callable[..., Measurement], **about: int) -> Measurement:
+    """IM-LV-09, 25: mean over sets of scales limited from above of a statistic, by the error of one, the author's."""
+    found = [statistic(tables, row, **about) for row in ROWS if row.startswith("pm_above")]
+    values, errors = [one.value for one in found], [one.error for one in found]
+    over = mean(values, f"{len(values)} sets of scales: {min(values):.4g} to {max(values):.4g}")
+    return over._replace(error=max(over.error * math.sqrt(len(values) + 1.0), float(np.mean(errors))))
+
+
 def spread_of_scales(tables: Tables) -> float:
     """Standard deviation over sets of scales of the log of the tolerance that accepts as many prior draws."""
     counts, narrow = (counts_by_scales(tables, 2.0, reading) for reading in _READINGS.values())
@@ -461,6 +470,24 @@ def efficiency(tables: Tables, row: str, rate: int) -> Measurement:
     return mean(each, "mean over chains; depends on the machine")
 
 
+def relative_bars(tables: Tables) -> Measurement:
+    """IM-LV-17: chance of the bars drawn, each over the geometric mean of its method."""
+    rows = [first_run(tables, f"{row}_more", row) for row in FIGURE_ROWS]
+    ours = [by_rate_and_chain(tables, "ess_per_second", row).T for row in rows]
+    if min(map(len, ours)) < _PUBLISHED_CHAINS:
+        raise MissingData(f"{_PUBLISHED_CHAINS} chains: not run at this preset")
+    drawn = [
+        [
+            published_value("lotka_volterra", "IM-LV-17", f"{ROWS[row].label}, {name}").value
+            for name in COORDINATES
+        ]
+        for row in FIGURE_ROWS
+    ]
+    means = [chains.mean(axis=0) for chains in ours]
+    listed = listed_by_row({row: bars / gmean(bars) for row, bars in zip(rows, means, strict=True)})
+    return chance_of_relative_bars(ours, drawn, _PUBLISHED_CHAINS, listed)
+
+
 def smallest_ratio(
     tables: Tables, row: str, others: tuple[str, ...], unit: str = "second", rate: int | None = None
 ) -> Measurement:
@@ -536,6 +563,15 @@ def by_coordinate(setting: str, measure: Callable[..., Measurement], **about: An
     return {setting.format(name): partial(measure, rate=i, **about) for i, name in enumerate(COORDINATES)}
 
 
+def abc_moments(chains: Callable[..., Measurement], end: str = "") -> dict[str, Measure]:
+    """Settings of IM-LV-25 and 27."""
+    return {
+        **by_coordinate(f"mean {{}}{end}", chains, statistic=abc_mean),
+        **by_coordinate(f"sd {{}}{end}", chains, statistic=sd_of),
+    }
+
+
+_LIMITS = {"": with_scales, ", limit from above": over_scales}  # on draws that give scales
 _over_summaries = partial(smallest_ratio, others=("summaries",))
 
 MEASURE: dict[str, dict[str, Measure]] = {
@@ -553,27 +589,32 @@ MEASURE: dict[str, dict[str, Measure]] = {
         f"Gaussian {tolerance:g}": partial(standing_chains, method="pm_gaussian", tolerance=tolerance)
         for tolerance in (10.0, 100.0)
     },
-    "IM-LV-06": {name: partial(accepted_by_scales, reading=reading) for name, reading in _READINGS.items()},
-    "IM-LV-07": {"distance": none_accepted},
+    "IM-LV-06": {
+        **{name: partial(accepted_by_scales, reading=reading) for name, reading in _READINGS.items()},
+        "distance, limit from above": partial(accepted_by_scales, reading="l2", case="scales_above"),
+    },
+    "IM-LV-07": {
+        "distance": partial(none_accepted, case="scales"),
+        "distance, limit from above": partial(none_accepted, case="scales_above"),
+    },
     "IM-LV-08": {
         "normalised": partial(chance_of_agreement, row="pm_normalised", most=_PRINTED_AS_ONE),
         "raw": partial(sets_that_agree, row="pm_raw", most=1.025, n_chains=5),
     },
     "IM-LV-09": {
         "smallest log z4": smallest_sampled,
-        "fraction below, log z4": partial(with_scales, statistic=fraction_below),
         **{
-            f"place of {name}": partial(with_scales, statistic=place_in_interval, rate=i)
+            f"fraction below, log z4{end}": partial(over_sets, statistic=fraction_below)
+            for end, over_sets in _LIMITS.items()
+        },
+        **{
+            f"place of {name}{end}": partial(over_sets, statistic=place_in_interval, rate=i)
+            for end, over_sets in _LIMITS.items()
             for i, name in enumerate(COORDINATES[:3])
         },
     },
-    **{
-        claim: {
-            **by_coordinate("mean {}", chains, statistic=abc_mean),
-            **by_coordinate("sd {}", chains, statistic=sd_of),
-        }
-        for claim, chains in (("IM-LV-25", with_scales), ("IM-LV-27", of_raw))
-    },
+    "IM-LV-25": abc_moments(with_scales) | abc_moments(over_scales, ", limit from above"),
+    "IM-LV-27": abc_moments(of_raw),
     "IM-LV-26": by_coordinate("{}", of_raw, statistic=distance_from_generating),
     "IM-LV-10": {
         **by_coordinate("mean {}", posterior_mean, row="all"),
@@ -611,6 +652,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "log z1 and z2": partial(distance_from_exact, row="ball_10", rates=slice(2)),
     },
     "IM-LV-17": {
+        "relative bars": relative_bars,
         **{
             f"{ROWS[row].label}, {name}": partial(efficiency, row=row, rate=i)
             for row in FIGURE_ROWS

@@ -94,7 +94,8 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
     scales, methods = SummaryScales(np.ones(9), 0, 0), settings.batch.get("method", [settings.method])
     if settings.design == "failures" or "pm_summaries" in methods:
         rng = generator(context.seed, context.study, "normalisation", scheme)
-        scales = prior_summary_scales(model, rng, settings.n_normalisation, settings.summaries)
+        n_draws, limited = settings.n_normalisation, settings.population_limit
+        scales = prior_summary_scales(model, rng, n_draws, settings.summaries, limited)
     return Problem(model, label, starts, near_starts, scales)
 
 

@@ -37,7 +37,6 @@ _PUBLISHED_DATA = Path(__file__).with_name("published_data.csv")  # data files o
 _LARGER_PRIOR_MEAN = -1.0  # not as far towards small rates as the published one
 _REJECTION_TOLERANCES = {"all": (1000.0,), "summaries": (1.0, 2.0)}
 _READINGS = get_args(rejection.DistanceReading)
-_FINITE = 1e300
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -171,8 +170,9 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
     rng = generator(context.seed, context.study, "rejection", "all")
     distances = rejection.prior_distances(model, rng, settings.n_rejection_all, on_all)
     rng, n_draws = generator(context.seed, context.study, "prior predictive"), settings.n_rejection_all
-    finite = rejection.simulate_prior(model, rng, n_draws, _FINITE)
-    larger = rejection.simulate_prior(model._replace(prior_mean=_LARGER_PRIOR_MEAN), rng, n_draws, _FINITE)
+    finite = rejection.simulate_prior(model, rng, n_draws, rejection.FINITE)
+    larger_model = model._replace(prior_mean=_LARGER_PRIOR_MEAN)
+    larger = rejection.simulate_prior(larger_model, rng, n_draws, rejection.FINITE)
     dims, units = ("rejection_tolerance_all", "reading"), {"units": "draws"}
     return xr.Dataset(
         {
@@ -196,15 +196,20 @@ def _scale_sets(problem: Problem, settings: Settings, context: RunContext) -> xr
     progress.start(settings.n_scale_sets, 0, 0.0, "sets of scales")
     begin, accepted = time.monotonic(), []
     observed = summary_statistics(problem.model.observations, settings.summaries)
+    limited = settings.population_limit
+    # Scales of paths without a lower limit are so large that paths beyond the upper one can be accepted.
+    limit = rejection.POPULATION_LIMIT if limited == "size" else rejection.FINITE
     for place in range(settings.n_scale_sets):
         rng = generator(context.seed, context.study, "scales", place)
-        drawn = prior_summary_scales(problem.model, rng, settings.n_normalisation, settings.summaries)
+        n_draws = settings.n_normalisation
+        drawn = prior_summary_scales(problem.model, rng, n_draws, settings.summaries, limited)
 
         def distance(paths: FloatArray, scales: FloatArray = drawn.scales) -> FloatArray:
             scaled = (summary_statistics(paths, settings.summaries) - observed[None]) / scales[None]
             return np.sqrt(np.square(scaled).sum(axis=1))
 
-        distances = rejection.prior_distances(problem.model, rng, settings.n_rejection_summaries, distance)
+        n_draws = settings.n_rejection_summaries
+        distances = rejection.prior_distances(problem.model, rng, n_draws, distance, limit)
         accepted.append(_counts(distances, "summaries"))
         progress.advance(place + 1, time.monotonic() - begin)
     dims = ("repeat", "rejection_tolerance_summaries", "reading")

@@ -61,6 +61,8 @@ class Row(NamedTuple):
         return {"case": self.case, "method": self.method, "scheme": scheme, "tolerance": self.tolerance}
 
 
+SEEDS_FROM_ABOVE = tuple(range(20261201, 20261211))  # of sets of scales of summaries limited from above alone
+
 # Published rows of figures 4.10 to 4.12, and two of ours: one has the target of the first, the other explains 4.10.
 ROWS = {
     "all": Row("Cons. HMC (all)", "constrained", "chmc_all"),
@@ -73,6 +75,12 @@ ROWS = {
     "hmc_more": Row("ABC HMC (G, ε=10)", "hmc_more", "hmc_gaussian", 10.0),
     "pm_normalised": Row("PM ABC, normalised, ε=1", "summaries", "pm_summaries", 1.0),
     "pm_wider": Row("PM ABC, normalised, ε=2.5", "summaries_wider", "pm_summaries", 2.5),
+    **{
+        f"pm_above_{seed}": Row(
+            "PM ABC, from above, ε=1", f"summaries_above__seed-{seed}", "pm_summaries", 1.0
+        )
+        for seed in SEEDS_FROM_ABOVE
+    },
     "pm_raw": Row("PM ABC, raw, ε=2.5", "summaries", "pm_summaries_raw", 2.5),
     "pm_raw_more": Row("PM ABC, raw, ε=2.5", "pm_raw_more", "pm_summaries_raw", 2.5),
 }
@@ -137,6 +145,12 @@ class Settings(CaseSettings):
     summaries: str = setting("population", "convention of the nine summaries", ("population", "sample"))
     n_normalisation: int = setting(
         1_000_000, "prior draws that give the standard deviations of the summaries", (1000, 1_000_000_000)
+    )
+    population_limit: str = setting(
+        "size",
+        "draws left out of these: a population exceeds 1e5 in size, or from above alone",
+        ("size", "above"),
+        added=True,
     )
     n_rejection_all: int = setting(
         1_000_000, "prior draws of rejection on all data (design failures)", (1000, 10_000_000_000)

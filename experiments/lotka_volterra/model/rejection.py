@@ -15,6 +15,7 @@ from experiments.lotka_volterra.model.generator import N_RATES, LotkaVolterraMod
 
 DistanceReading = Literal["l2", "l2_squared"]
 POPULATION_LIMIT = 1e5  # size above which a path is dropped: data are of order 100
+FINITE = 1e300  # limit of paths without overflow
 _CHUNK = 2**14  # paths side by side: their arrays stay in the cache
 
 
@@ -26,23 +27,35 @@ class PriorPaths(NamedTuple):
 
 
 def simulate_prior(
-    model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, limit: float = POPULATION_LIMIT
+    model: LotkaVolterraModel,
+    rng: np.random.Generator,
+    n_draws: int,
+    limit: float = POPULATION_LIMIT,
+    lowest: float | None = None,
 ) -> PriorPaths:
-    """Draws rates and noise from the prior and keeps the paths on which no population exceeds the limit in size."""
+    """Draws rates and noise from the prior and keeps the paths on which no population exceeds the limit.
+
+    Nor does one fall below the lowest value, by default the limit with a minus sign.
+    """
     if n_draws < 1:
         raise ValueError(f"n_draws must be a positive integer, got {n_draws}")
     sizes = (min(_CHUNK, n_draws - start) for start in range(0, n_draws, _CHUNK))
-    parts = [_simulate_chunk(model, rng, size, limit) for size in sizes]
+    bounds = (-limit if lowest is None else lowest, limit)
+    parts = [_simulate_chunk(model, rng, size, bounds) for size in sizes]
     return PriorPaths(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def prior_distances(
-    model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, distance: Callable[..., FloatArray]
+    model: LotkaVolterraModel,
+    rng: np.random.Generator,
+    n_draws: int,
+    distance: Callable[..., FloatArray],
+    limit: float = POPULATION_LIMIT,
 ) -> FloatArray:
     """Distances [path] of prior draws within the limit from the data, for `n_accepted` (thesis, section 4.4)."""
     parts: list[FloatArray] = []
     for start in range(0, n_draws, 64 * _CHUNK):  # a few megabytes of paths at a time
-        drawn = simulate_prior(model, rng, min(64 * _CHUNK, n_draws - start))
+        drawn = simulate_prior(model, rng, min(64 * _CHUNK, n_draws - start), limit)
         with np.errstate(all="ignore"):
             parts.append(distance(drawn.paths))
     return np.nan_to_num(np.concatenate(parts), nan=np.inf, posinf=np.inf)
@@ -56,9 +69,10 @@ def n_accepted(distances: FloatArray, tolerance: float, reading: DistanceReading
 
 
 def _simulate_chunk(
-    model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, limit: float
+    model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, bounds: tuple[float, float]
 ) -> tuple[FloatArray, FloatArray]:
-    """One chunk of draws: u1 [path, 4] and paths [path, step, 2] of those that stay within the limit."""
+    """One chunk of draws: u1 [path, 4] and paths [path, step, 2] of those that stay within bounds."""
+    lowest, highest = bounds
     prey_sd, predator_sd = model.step_sd
     inputs = rng.standard_normal((N_RATES, n_draws))
     rates = model.time_step * np.exp(model.prior_mean + model.prior_sd * inputs)
@@ -74,8 +88,8 @@ def _simulate_chunk(
             new_prey = prey * (rates[0] - rates[1] * predators) + prey_sd * noise[0]
             food = new_prey if model.scheme == "code" else prey
             new_predators = predators * (rates[2] + rates[3] * food) + predator_sd * noise[1]
-        inside = np.flatnonzero((np.abs(new_prey) <= limit) & (np.abs(new_predators) <= limit))
         states = np.stack([new_prey, new_predators])
+        inside = np.flatnonzero(np.all((states >= lowest) & (states <= highest), axis=0))
         if len(inside) < len(kept):
             states, rates, kept = states[:, inside], rates[:, inside], kept[inside]
             history = [earlier[:, inside] for earlier in history]

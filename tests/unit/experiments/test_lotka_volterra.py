@@ -391,12 +391,15 @@ def test_summaries_of_jax_and_numpy_agree_and_batch():
     np.testing.assert_allclose(single, batched, rtol=1e-10)
 
 
-def test_summary_scales_are_standard_deviations_of_kept_draws():
+@pytest.mark.parametrize(("limited", "lowest"), [("size", -1e5), ("above", -1e300)])
+def test_summary_scales_are_standard_deviations_of_kept_draws(limited, lowest):
     model = published_model()
-    scales = prior_summary_scales(model, np.random.default_rng(7), 100_000)
-    drawn = simulate_prior(model, np.random.default_rng(7), 100_000)
+    scales = prior_summary_scales(model, np.random.default_rng(7), 100_000, limited=limited)
+    drawn = simulate_prior(model, np.random.default_rng(7), 100_000, lowest=lowest)
     np.testing.assert_allclose(scales.scales, summary_statistics(drawn.paths).std(axis=0), rtol=1e-12)
     assert scales.n_kept == len(drawn.paths) > 0
+    assert (drawn.paths.min() < -1e5) == (limited == "above")
+    assert drawn.paths.max() <= 1e5
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
