@@ -24,6 +24,7 @@ METHOD_LABELS = {
     "ais_20": "AIS, 20 steps",
 }
 CURVE_METHODS = ("st", "gibbs_ct", "ct_hmc")  # Methods with a curve in figure 5.2
+N_REPEATS = 10  # of a published run
 ERROR_LABELS = {"log_z": "log normaliser", "mean": "mean", "covariance": "covariance"}
 
 
@@ -43,8 +44,8 @@ class Averages(NamedTuple):
 
     @property
     def drawn_error(self) -> FloatArray:
-        """Standard error as published figures draw it, all systems and repeats taken as independent [point]."""
-        n = self.values.shape[1] * self.values.shape[2]
+        """Standard error of a published run as figures draw it: its systems and repeats as independent [point]."""
+        n = self.values.shape[1] * N_REPEATS
         return np.asarray(self.values.std(axis=(1, 2), ddof=1) / math.sqrt(n), dtype=np.float64)
 
     @property

@@ -40,7 +40,7 @@ README = ROOT / "README.md"
 _WHOLE = ("paper",)
 _LIMIT_MB = 30.0
 # Rows of a table whose curves are published in single precision.
-_LONG = 90_000
+_LONG = 30_000
 # Curves of such tables that are not: differences of numbers of thousands of nats count.
 _IN_DOUBLE = {"log_evidence", "error"}
 # Bytes of a path that is a curve, not a marker.
