@@ -140,15 +140,6 @@ def stuck_chains(tables: Tables) -> Measurement:
     return proportion(float(proportions.mean()), n_chains * len(proportions), note)
 
 
-def error_kept(tables: Tables) -> Measurement:
-    """CT-B10: error of the mean by a chain of HMC over what it was thousands of iterations earlier."""
-    found = running_errors(tables, "hmc", "mean", "single")
-    first, last = (found.at_samples(n) for n in (_FIRST, _THOUSANDS[-1]))
-    note = found.measured(last, f"{_THOUSANDS[-1]} over {_FIRST} samples").note
-    late, early = (found.values[place].T for place in (last, first))
-    return estimate(lambda a, b: float(a.mean() / b.mean()), late, early, method="paired", note=note)
-
-
 def over_method(
     first: str, second: str, errors: Collection[str], pooling: str, tables: Tables, *, largest: bool = False
 ) -> Measurement:
@@ -529,7 +520,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
             _pattern_changes, "direct HMC: fraction of pairs of samples whose signs differ", method="hmc"
         ),
         "chains stuck": stuck_chains,
-        "error kept": error_kept,
     },
     "CT-B11": {"valley between clusters": valley},
     **{

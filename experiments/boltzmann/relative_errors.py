@@ -109,8 +109,8 @@ def running_errors(tables: Tables, method: str, error: str, pooling: str = "disj
     if pooling != "nested":
         return found
     errors = rows_of(tables, "chains", "n_samples_coordinate", "nested_average_error", **wanted)
-    by_seed = errors.set_index(["n_samples", "system", "seed"])["nested_average_error"].to_xarray()
-    of_mean = np.sqrt((by_seed**2).mean("seed") / by_seed.sizes["seed"])
+    by_place = errors.groupby(["n_samples", "system"])["nested_average_error"]
+    of_mean = by_place.agg(lambda one: float(np.linalg.norm(one)) / len(one)).to_xarray()
     return found._replace(nested_error=of_mean.sel(n_samples=found.points, system=found.systems).values)
 
 

@@ -15,7 +15,6 @@ from auxmc.data.tables import read_matrix
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from auxmc_pipeline.measuring import (
     Measurement,
-    chance_of_relative_bars,
     estimate,
     exact,
     largest,
@@ -28,7 +27,7 @@ from auxmc_pipeline.measuring import (
     proportion_of_sets,
     proportion_of_sets_where,
 )
-from auxmc_pipeline.published_values import published_series, published_value
+from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from auxmc_pipeline.tolerances import gain
 from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
@@ -324,19 +323,6 @@ def efficiency_ratio(tables: Tables, rival: str, parameter: str) -> Measurement:
     return efficiency(tables, "constrained_hmc", parameter) / efficiency(tables, rival, parameter)
 
 
-def relative_bars(tables: Tables) -> Measurement:
-    """IM-GL-09: chance of the bars drawn, each over the geometric mean of its method."""
-    cases = [first_run(tables, f"{case}_more", case) for case in CASE_NAMES]
-    ours = [by_parameter(tables, case, "ess_per_second") for case in cases]
-    if min(map(len, ours)) <= _PUBLISHED_CHAINS:
-        raise MissingData(f"more than {_PUBLISHED_CHAINS} chains: not run at this preset")
-    drawn = [
-        [published_value("generalised_lambda", "IM-GL-09", f"{name} {p}").value for p in PARAMETERS]
-        for name in CASE_NAMES.values()
-    ]
-    return chance_of_relative_bars(ours, drawn, _PUBLISHED_CHAINS)
-
-
 def mean_ratio(tables: Tables, rival: str, per: str) -> Measurement:
     """IM-GL-10, 11: mean over parameters of a ratio of effective samples of chains that moved.
 
@@ -562,7 +548,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
         for case, factor in _FACTORS.items()
     },
     "IM-GL-09": {
-        "relative bars": relative_bars,
         **{
             f"{name} {p}": partial(efficiency, case=case, parameter=p)
             for case, name in CASE_NAMES.items()

@@ -416,8 +416,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P05": {
         "acceptance rate of last batches": adapted_acceptance,
         "Rhat": scale_reduction,
-        "longest run": partial(chain_mean, case="side_mi", quantity="longest_run"),
-        "chains that stick": partial(chains_with_run, cases=("side_mi",), least=_VISIBLE + 1),
     },
     "PM-P06": {
         **{

@@ -70,13 +70,6 @@ def stop_in_some_scene(tables: Tables, case: str, **step_size: float) -> Measure
     return proportion_of((rates < _HARDLY_MOVES).any("scene").values, note)
 
 
-def stop_at(tables: Tables, case: str, step_size: float) -> Measurement:
-    """IM-PO-04: chains that accept hardly anything at a step in scene 1."""
-    case = first_run(tables, f"{case}_many", case)
-    rates = tables.values("acceptance", case=case, step_size=step_size)
-    return proportion_of(rates < _HARDLY_MOVES, f"scene 1, smallest acceptance rate {rates.min():.3g}")
-
-
 def stop_where_most_move(tables: Tables, case: str) -> Measurement:
     """IM-PO-04: chains that accept hardly anything at the largest step at which most accept half."""
     rates = acceptance_by_step(tables, first_run(tables, f"{case}_many", case)).sortby("step_size")
@@ -111,16 +104,6 @@ def failed_proposals(tables: Tables) -> Measurement:
     # Chains of one number have one start in all scenes.
     n_trials = failures.shape[1] * n_draws
     return mean_proportion(failures.sum(axis=1) / n_trials, n_trials, note)
-
-
-def modes(tables: Tables, case: str, scene: int) -> Measurement:
-    """IM-PO-05: proportion of sets of five chains whose largest PSRF of a joint coordinate is that of disagreement."""
-    many = f"{case}_many"
-    if first_run(tables, many, case) == many:
-        of_sets = tables.values("largest_psrf_of_set", "chain_set", case=many, scene=scene)
-    else:
-        of_sets = np.array([tables.value("largest_psrf", **_scene(case, scene))])
-    return proportion_of(of_sets > _DISAGREE, f"largest PSRFs {_listed(of_sets)}")
 
 
 def different_modes(tables: Tables, which: str) -> Measurement:
@@ -178,18 +161,6 @@ def depth_over_front(tables: Tables) -> Measurement:
     pooled = math.sqrt(squares.value)
     note = f"all chains pooled; by chain {_listed(depth / front)}"
     return Measurement(pooled, squares.error / (2.0 * pooled), note)
-
-
-def spread_within_over_between(tables: Tables) -> Measurement:
-    """IM-PO-06: spread of poses of a chain given one image over that between means of chains, of the second halves."""
-    means = tables.array("mean_position", "chain", "joint", "axis", case="monocular").sortby("chain").values
-    within = tables.array("spread_within", "chain", case="monocular").sortby("chain").values
-    return estimate(
-        lambda own, of_chains: own.mean() / of_chains.std(axis=0, ddof=1).mean(),
-        within,
-        means,
-        method="paired",
-    )
 
 
 def spread_over_two_images(tables: Tables) -> Measurement:
@@ -324,20 +295,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
             for case, also in (("steps_scenes", ""), ("one_step_scenes", ", one step"))
             for step in ("4e-4", "8e-4")
         },
-        **{
-            f"chains that stop at {step}{also}, scene 1": partial(stop_at, case=case, step_size=float(step))
-            for case, also in (("steps", ""), ("one_step_larger", ", one step"))
-            for step in ("4e-4", "8e-4")
-        },
         "chains that stop": partial(stop_where_most_move, case="steps"),
         "chains that stop, one step": partial(stop_where_most_move, case="one_step_larger"),
     },
     "IM-PO-05": {
-        **{
-            f"{name} scene {scene}": partial(modes, case=case, scene=scene)
-            for case, name in _NAMES.items()
-            for scene in _SCENES
-        },
         **{
             f"different modes, chains that {which}": partial(different_modes, which=which)
             for which in ("fit", "moved")
@@ -347,7 +308,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-PO-06": {
         "by the words": depth_over_front,
         "by sample": lambda tables: mean(tables.values("log_depth_over_front", case="monocular")),
-        "spread within over between chains": spread_within_over_between,
         "spread given one image over two": spread_over_two_images,
         "chains that fit the image": chains_that_fit,
     },

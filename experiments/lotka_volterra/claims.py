@@ -15,7 +15,6 @@ from scipy.stats import chi2, gmean
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from auxmc_pipeline.measuring import (
     Measurement,
-    chance_of_relative_bars,
     estimate,
     exact,
     largest,
@@ -28,7 +27,7 @@ from auxmc_pipeline.measuring import (
     proportion_of_sets,
     proportion_of_sets_where,
 )
-from auxmc_pipeline.published_values import published_series, published_value
+from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
 from auxmc_pipeline.tolerances import gain
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
@@ -470,24 +469,6 @@ def efficiency(tables: Tables, row: str, rate: int) -> Measurement:
     return mean(each, "mean over chains; depends on the machine")
 
 
-def relative_bars(tables: Tables) -> Measurement:
-    """IM-LV-17: chance of the bars drawn, each over the geometric mean of its method."""
-    rows = [first_run(tables, f"{row}_more", row) for row in FIGURE_ROWS]
-    ours = [by_rate_and_chain(tables, "ess_per_second", row).T for row in rows]
-    if min(map(len, ours)) < _PUBLISHED_CHAINS:
-        raise MissingData(f"{_PUBLISHED_CHAINS} chains: not run at this preset")
-    drawn = [
-        [
-            published_value("lotka_volterra", "IM-LV-17", f"{ROWS[row].label}, {name}").value
-            for name in COORDINATES
-        ]
-        for row in FIGURE_ROWS
-    ]
-    means = [chains.mean(axis=0) for chains in ours]
-    listed = listed_by_row({row: bars / gmean(bars) for row, bars in zip(rows, means, strict=True)})
-    return chance_of_relative_bars(ours, drawn, _PUBLISHED_CHAINS, listed)
-
-
 def smallest_ratio(
     tables: Tables, row: str, others: tuple[str, ...], unit: str = "second", rate: int | None = None
 ) -> Measurement:
@@ -652,7 +633,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "log z1 and z2": partial(distance_from_exact, row="ball_10", rates=slice(2)),
     },
     "IM-LV-17": {
-        "relative bars": relative_bars,
         **{
             f"{ROWS[row].label}, {name}": partial(efficiency, row=row, rate=i)
             for row in FIGURE_ROWS

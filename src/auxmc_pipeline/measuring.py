@@ -302,44 +302,6 @@ def proportion_of_sets_where(
     return left_out(float(holds.mean()), without, note)
 
 
-def chance_of_relative_bars(
-    ours: Sequence[ArrayLike], drawn: Sequence[ArrayLike], n_chains: int, note: str = ""
-) -> Measurement:
-    """Probability that bars of other chains of ours are as far from ours as those that a document draws.
-
-    Bars are means over chains, over the geometric mean of their method, in which no unit of time is left. The farthest
-    of all counts, in standard deviations of sets of as many chains as drawn. The error is that of resampling.
-
-    Args:
-        ours: values of each method's chains [chain, bar].
-        drawn: bars of each method [bar].
-        n_chains: chains of a drawn bar.
-        note: as in Measurement.
-
-    >>> chains = np.random.default_rng(0).exponential(size=(100, 2))
-    >>> [round(chance_of_relative_bars([chains], [bars], 5).value, 1) for bars in ([1.0, 1.2], [1.0, 9.0])]
-    [0.7, 0.0]
-    """
-    rng, farthest, noises = np.random.default_rng(0), 0.0, []
-    for chains, bars in zip(map(np.asarray, ours), drawn, strict=True):
-        n_ours = len(chains)
-        draws = (rng.multinomial(n, np.full(n_ours, 1.0 / n_ours), _BAR_SETS) for n in (n_chains, n_ours))
-        sets, other = (_over_geometric_mean(counts @ chains / counts[0].sum()) for counts in draws)
-        noise = (sets - other)[np.isfinite(sets).all(axis=1)]  # a set of chains that stick has bars of 0
-        scores = (_over_geometric_mean(chains.mean(axis=0)) - _over_geometric_mean(bars)) / noise.std(axis=0)
-        farthest = max(farthest, float(np.abs(scores).max()) / few_replicates(n_ours))
-        noises.append(np.abs(noise / noise.std(axis=0)).max(axis=1))
-    chance = 1.0 - math.prod(float(np.mean(noise < farthest)) for noise in noises)
-    return proportion(chance, _BAR_SETS, note)
-
-
-def _over_geometric_mean(bars: ArrayLike) -> FloatArray:
-    """Logs of bars [..., bar] less their mean."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(np.asarray(bars, dtype=np.float64))
-        return np.asarray(logs - logs.mean(axis=-1, keepdims=True))
-
-
 def left_out_error(without: ArrayLike) -> float:
     """Jackknife error, not widened for few, of a statistic from its values without each replicate [replicate]."""
     values = np.asarray(without, dtype=np.float64)
@@ -348,15 +310,10 @@ def left_out_error(without: ArrayLike) -> float:
 
 def _bootstrap_error(statistic: Statistic, groups: Sequence[FloatArray], places: Sequence[int]) -> float:
     """Spread of a statistic where the replicates of the samples at some places are drawn again."""
-    rng = np.random.default_rng(0)
-    resampled = [
-        float(
-            statistic(
-                *(g[rng.integers(len(g), size=len(g))] if i in places else g for i, g in enumerate(groups))
-            )
-        )
-        for _ in range(_RESAMPLES)
-    ]
+    rng, resampled = np.random.default_rng(0), []
+    for _ in range(_RESAMPLES):
+        drawn = (g[rng.integers(len(g), size=len(g))] if i in places else g for i, g in enumerate(groups))
+        resampled.append(float(statistic(*drawn)))
     return float(np.std(resampled)) if np.isfinite(resampled).all() else math.nan
 
 

@@ -191,7 +191,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
             log_step = jnp.where((n_given > 0) & ~after, jnp.log(given[2, k]), log_step)
             logs = jnp.where(lost, -jnp.inf, logs - (new - b) * jnp.where(lost, 0.0, delta))
 
-            # All random numbers of an iteration by one call: each call is compiled anew.
+            # All random numbers of an iteration by one call: each one is compiled by itself.
             dim = begin.shape[1]
             numbers = standard_normal(jax.random.fold_in(key, k + n_after), (N_RUNS, dim + 4))
 
@@ -204,7 +204,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
                 moved, info = update.apply(TemperedNoise(normal, log_accept), pair[1], new)
                 return moved, info.acceptance_rate
 
-            # Runs of open cost wait for the slowest of those beside them.
+            # Runs of open cost wait for the slowest of their batch.
             states, accepted = jax.lax.map(one, (numbers, states), batch_size=32 if is_open else N_RUNS)
             normaliser = jax.scipy.special.logsumexp(logs) - math.log(N_RUNS)
             entry = jnp.stack([new, normaliser, jnp.exp(log_step)])
