@@ -39,7 +39,7 @@ def _run(folder, *words):
 
 def test_the_published_sizes_are_those_of_the_thesis():
     cases = STUDY.cases("paper")
-    chains = [case.settings for case in cases if case.name.startswith("chains")]
+    chains = [case.settings for case in cases if case.name.startswith("chains__")]
     assert len(chains) == 10
     lengths = {method: method_settings(chains[0], method).length for method in ("st", "gibbs_ct", "ct_hmc")}
     assert lengths == {"st": 20_000, "gibbs_ct": 30_000, "ct_hmc": 25_000}
