@@ -36,8 +36,8 @@ from experiments.boltzmann.settings import BASES
 
 # Width of a component of the mixture, points of the density estimate, and the part of its highest peak that counts.
 _WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05
-# "Over thousands of iterations": samples of chains of direct HMC, and an earlier one that errors are compared with.
-_FIRST, _THOUSANDS = 201, (2001, 5000)
+# "Over thousands of iterations": samples of chains of direct HMC.
+_THOUSANDS = (2001, 5000)
 # Seconds of a sample, the first being at time 0, and of a set of annealed runs by number of temperatures, on the time
 # axis of figure 5.2: those of all hundred chains, or ten sets, over ten. Chains take them in groups of so many.
 _SECONDS = {"st": 87.5382 / 19_800, "gibbs_ct": 76.1812 / 29_800, "ct_hmc": 72.1096 / 24_800}

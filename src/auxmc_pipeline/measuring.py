@@ -19,7 +19,6 @@ from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 _RESAMPLES = 400
 # Random sets of chains, of which a proportion is taken.
 _FACTOR_SETS = 20_000
-_BAR_SETS = 4000
 
 Statistic = Callable[..., float | np.floating]
 Sample = ArrayLike | xr.DataArray

@@ -44,7 +44,10 @@ def _program_at_points(function: Callable[..., Any]) -> Any:
 
 
 def many_draws(draw: Any, key: Any, n: int) -> np.ndarray:
-    """Draws [draw, ...] of a function of a key; one program for any number, kept among the last 32."""
+    """`n` independent draws [n, ...] of `draw`, a function of a key.
+
+    One program for any number, kept while the function is among the last 32.
+    """
     program = _program_of_draws(draw)
     return np.concatenate([program(jax.random.fold_in(key, i)) for i in range(-(-n // _DRAWS))])[:n]
 

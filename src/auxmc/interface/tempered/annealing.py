@@ -191,7 +191,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
             log_step = jnp.where((n_given > 0) & ~after, jnp.log(given[2, k]), log_step)
             logs = jnp.where(lost, -jnp.inf, logs - (new - b) * jnp.where(lost, 0.0, delta))
 
-            # All random numbers of an iteration by one call: each one is compiled by itself.
+            # One call draws all random numbers of an iteration: XLA compiles each call separately.
             dim = begin.shape[1]
             numbers = standard_normal(jax.random.fold_in(key, k + n_after), (N_RUNS, dim + 4))
 
