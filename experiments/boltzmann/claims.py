@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -218,7 +219,11 @@ def over_annealed(
         points = annealed_errors(tables, annealed, error)
         running = running_errors(tables, method, error, pooling)
         running.at_samples(_SAMPLES[method][-1])  # No shorter chains than those of the figure
-        samples, end = [1.0 + seconds[k] / _SECONDS[method] for k in of], float(running.points[-1])
+        samples = [1.0 + seconds[k] / _SECONDS[method] for k in of]
+        if float(running.points[-1]) < max(samples):
+            with suppress(MissingData):
+                running = running_errors(tables, method, error, pooling, "longer")
+        end = float(running.points[-1])
         above = [running.measured(running.at_samples(min(n, end))) for n in samples]
         below = [points.measured(points.at_temperatures(k)) for k in of]
         logs = [math.log(a.value / b.value) for a, b in zip(above, below, strict=True)]
@@ -454,17 +459,19 @@ def naive_weights(tables: Tables, moment: str) -> Measurement:
 def _simulated_tempering(tables: Tables, other: str) -> tuple[FloatArray, FloatArray]:
     """Errors by integrated and by other weights [repeat, moment, system]."""
     integrated, others = (
-        _moment_errors(tables, "chains", quantity, method="st")[:, 0]
+        _moment_errors(tables, ("chains", "visits"), quantity, method="st")[:, 0]
         for quantity in ("error_by_target_weights", other)
     )
     check_all_systems(integrated.shape[2])
     return integrated, others
 
 
-def _moment_errors(tables: Tables, design: str, quantity: str, **wanted: Wanted) -> FloatArray:
+def _moment_errors(
+    tables: Tables, designs: str | tuple[str, ...], quantity: str, **wanted: Wanted
+) -> FloatArray:
     """Errors of mean and covariance [repeat, n_temperatures, moment, system]; that of the normaliser is far noisier."""
     rows = rows_of(
-        tables, design, "repeat_coordinate", "error_by_target_weights", coordinate=_MOMENTS, **wanted
+        tables, designs, "repeat_coordinate", "error_by_target_weights", coordinate=_MOMENTS, **wanted
     )
     dims = ["repeat", "n_temperatures", "coordinate", "system"]
     rows = rows.assign(n_temperatures=rows["n_temperatures"].fillna(0.0))

@@ -82,13 +82,15 @@ def check_all_systems(n: int) -> None:
         raise MissingData(f"{n} of the {N_SYSTEMS} published systems: not run at this preset")
 
 
-def rows_of(tables: Tables, design: str, table: str, quantity: str, **wanted: Wanted) -> pd.DataFrame:
-    """Rows of the cases whose names begin with a design, with a column `system`; raises as `Tables.rows`.
+def rows_of(
+    tables: Tables, designs: str | tuple[str, ...], table: str, quantity: str, **wanted: Wanted
+) -> pd.DataFrame:
+    """Rows of the cases whose names begin with one of the designs, with a column `system`; raises as `Tables.rows`.
 
     Repeats of a design that was run with several seeds are numbered one after the other.
     """
     settings = tables["settings"].set_index("case")
-    settings = settings[settings.index.str.startswith(design)]
+    settings = settings[settings.index.str.startswith(designs)]
     found = tables.rows(table, quantity, **wanted, case=[str(case) for case in settings.index])
     found = found.assign(**{name: found["case"].map(settings[name]) for name in ("system", "seed")})
     if "repeat" in found:
@@ -97,12 +99,14 @@ def rows_of(tables: Tables, design: str, table: str, quantity: str, **wanted: Wa
 
 
 @lru_cache(maxsize=64)
-def running_errors(tables: Tables, method: str, error: str, pooling: str = "disjoint") -> Averages:
+def running_errors(
+    tables: Tables, method: str, error: str, pooling: str = "disjoint", design: str = "chains"
+) -> Averages:
     """Errors of running estimates of a method; raises MissingData if the method was not run, or has no such error."""
     wanted = {"method": method, "coordinate": error}
     table = "pooling_repeat_n_samples_coordinate"
     found = _averages(
-        rows_of(tables, "chains", table, "relative_error", pooling=pooling, **wanted),
+        rows_of(tables, design, table, "relative_error", pooling=pooling, **wanted),
         "relative_error",
         "n_samples",
     )

@@ -15,7 +15,7 @@ from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicat
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series, published_value
-from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from experiments.gaussian_latent.settings import RIVAL_CASES, SIZES, long_case
 from experiments.gaussian_latent.sweeps import (
     Program,
@@ -362,13 +362,14 @@ def long_histograms(tables: Tables, method: str, n_importance: int) -> FloatArra
 def relative_roughness(tables: Tables, size: int) -> FloatArray:
     """Roughness of histograms of PM MH [chain] over that expected of as many independent draws."""
     place = long_case("pm_mh", size)
+    place["case"] = first_run(tables, f"{place['case']}_more", place["case"])
     density = tables.values("exact_density_position", "bin", **place)
     weights, n_draws = density / density.sum(), tables.value("n_iterations", **place)
     bends = np.diff(weights, 2) ** 2
     of_noise = np.convolve(weights, [1.0, 4.0, 1.0], mode="valid") - bends
     independent = float(np.sum(bends + of_noise / n_draws))
-    found = [histogram_roughness(counts) for counts in long_histograms(tables, "pm_mh", size)]
-    return np.array(found) / independent
+    found = tables.array("histogram_position", "chain", "bin", **place).values
+    return np.array([histogram_roughness(counts) for counts in found]) / independent
 
 
 def noisiness(tables: Tables, size: int) -> Measurement:

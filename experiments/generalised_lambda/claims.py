@@ -590,7 +590,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             f"very low next to 0.6 to 0.9, tolerance {eps:g}": partial(
                 very_low_beside_reasonable, tolerance=eps, case=case
             )
-            for eps, case in ((0.25, "step_sizes_more"), (0.05, "step_sizes_longer"))
+            for eps, case in ((0.25, "step_sizes_prior"), (0.05, "step_sizes_longer"))
         },
     },
     "IM-GL-17": {name: partial(run_minutes, case=case) for case, name in CASE_NAMES.items()},

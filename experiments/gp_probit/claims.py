@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from scipy import stats
 
 from auxmc.diagnostics.coda import scale_reduction_of_moments
@@ -82,17 +83,23 @@ def rate_of_weights(tables: Tables, n_importance: int) -> Measurement:
     return mean(at_posterior_draws(tables, "acceptance_mi", n_importance))
 
 
+def _sides_of(tables: Tables) -> list[str]:
+    """Cases of APM MI+MH with one importance sample that were run."""
+    return [case for case in tables["settings"]["case"] if case.startswith("side_mi")]
+
+
 def adapted_acceptance(tables: Tables) -> Measurement:
     """PM-P05: in the last quarter of the batches."""
-    rates = tables.values("acceptance_last_batches", case="side_mi")
+    rates = tables.values("acceptance_last_batches", case=_sides_of(tables))
     return mean(rates, f"last quarter of the batches; chains {rates.min():.3g} to {rates.max():.3g}")
 
 
 def scale_reduction(tables: Tables) -> Measurement:
     """PM-P05, Rhat: the largest of all coordinates at the end of the run."""
     n_draws = int(tables.value("main_draws", case="side_mi"))
-    names = ("chain_mean", "chain_sd")
-    moments = [tables.array(name, "chain", "coordinate", case="side_mi") for name in names]
+    cases, names = _sides_of(tables), ("chain_mean", "chain_sd")
+    arrays = [[tables.array(name, "chain", "coordinate", case=case) for case in cases] for name in names]
+    moments = [xr.concat(each, "chain") for each in arrays]
 
     def r_hat(means: FloatArray, sds: FloatArray) -> float:
         return float(scale_reduction_of_moments(means[None], sds[None] ** 2, n_draws).point[0])

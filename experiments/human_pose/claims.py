@@ -96,7 +96,7 @@ def step_ratio(tables: Tables) -> Measurement:
 
 def failed_proposals(tables: Tables) -> Measurement:
     """IM-ALG-02."""
-    case = first_run(tables, "constrained_hmc_many", "constrained_hmc")
+    case = "constrained_hmc_fallback"
     failures = tables.array("n_failures", "chain", "scene", table="chain", case=case).values
     n_draws = tables.setting("n_draws", case=case)
     chains = f"in {np.sum(failures > 0)} of {failures.size} chains"

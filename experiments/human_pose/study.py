@@ -13,6 +13,6 @@ STUDY = Study(
     check=check,
     data_files=data_files,
     about="data= scene_seed=1234",
-    without_draws=("*_many",),
+    without_draws=("*_many", "*_fallback"),
     by_chain=("*_scenes",),
 )
