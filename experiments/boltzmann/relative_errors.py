@@ -128,7 +128,8 @@ def errors_by_base(tables: Tables, method: str) -> pd.DataFrame:
 @lru_cache(maxsize=64)
 def annealed_errors(tables: Tables, method: str, error: str) -> Averages:
     """Errors of annealed importance sampling by number of temperatures; raises MissingData if it was not run."""
-    rows = rows_of(tables, "annealed", "repeat_coordinate", "annealed_error", method=method, coordinate=error)
+    designs, table = ("annealed", "points"), "repeat_coordinate"
+    rows = rows_of(tables, designs, table, "annealed_error", method=method, coordinate=error)
     return _averages(rows, "annealed_error", "n_temperatures")
 
 
