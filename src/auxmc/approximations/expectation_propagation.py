@@ -100,7 +100,14 @@ def expectation_propagation(
             log_scales[i] = tilted.log_normaliser - _log_site_integral(*cavity, new_nu, new_tau)
             covariance = covariance - np.outer(along, along) * (change / (1.0 + change * spread))
             mean = covariance @ (np.linalg.solve(v, m) + a.T @ nu)
-    mean, covariance, log_integral = _combine(m, v, a, tau, nu)
+    # The prior times all sites, afresh, so that no rounding is carried on.
+    prior_precision = np.linalg.inv(v)
+    precision = prior_precision + (a.T * tau) @ a
+    covariance = np.linalg.inv(precision)
+    shift = prior_precision @ m + a.T @ nu
+    mean = covariance @ shift
+    log_det = float(np.linalg.slogdet(v)[1] + np.linalg.slogdet(precision)[1])
+    log_integral = 0.5 * float(shift @ mean - m @ prior_precision @ m - log_det)
     log_normaliser = float(np.sum(log_scales)) + log_integral
     return EPFit(mean, covariance, log_normaliser, tau, nu, largest, n_skipped)
 
@@ -145,16 +152,3 @@ def _log_site_integral(mean: float, variance: float, nu: float, tau: float) -> f
     precision = 1.0 / variance + tau
     shift = mean / variance + nu
     return -0.5 * (math.log(variance * precision) + mean**2 / variance - shift**2 / precision)
-
-
-def _combine(
-    m: FloatArray, v: FloatArray, a: FloatArray, tau: FloatArray, nu: FloatArray
-) -> tuple[FloatArray, FloatArray, float]:
-    """Mean, covariance and log integral of the prior times all sites, afresh, so that no rounding is carried on."""
-    prior_precision = np.linalg.inv(v)
-    precision = prior_precision + (a.T * tau) @ a
-    covariance = np.asarray(np.linalg.inv(precision), float)
-    shift = prior_precision @ m + a.T @ nu
-    mean = np.asarray(covariance @ shift, float)
-    log_det = float(np.linalg.slogdet(v)[1] + np.linalg.slogdet(precision)[1])
-    return mean, covariance, 0.5 * float(shift @ mean - m @ prior_precision @ m - log_det)

@@ -7,14 +7,13 @@ imported where a file or a frame needs it: the workflow imports this module befo
 import csv
 import difflib
 import gzip
-import io
 import itertools
 import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -295,16 +294,18 @@ def _text_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yields the line where a row begins, and its stripped cells."""
     line = 0
     try:
-        with (
-            _open_bytes(path) as file,
-            io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="") as text,
-        ):
+        with path.open("rb") as file:
+            opened: Any = gzip.open if file.read(2) == b"\x1f\x8b" else open
+        with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             first = "#"
             while first and (not first.strip() or first.lstrip().startswith(("#", "sep="))):
                 line, first = line + 1, text.readline()
             above, empty, width = line - 1, list[tuple[int, list[str]]](), 0
             lines = itertools.chain([first], text)
-            reader = csv.reader(lines, delimiter=_separator(first), strict=True, skipinitialspace=True)
+            # In a file with decimal commas or with commas in text, tabs or semicolons still separate the columns.
+            unquoted = re.sub(r'"[^"]*("|$)', "", first)
+            separator = next((mark for mark in "\t;" if mark in unquoted), ",")
+            reader = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=True)
             for row in reader:
                 "".join(row).encode()
                 cells = [cell.strip() for cell in row]
@@ -323,19 +324,6 @@ def _text_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         fail(path, f"line {line}: {error}; check quotation marks and separators", error)
     except (OSError, EOFError, zlib.error) as error:
         fail(path, f"damaged or cut short after line {max(0, line - 1)} ({_one_line(error)})", error)
-
-
-def _open_bytes(path: Path) -> IO[bytes]:
-    file = path.open("rb")
-    is_compressed = file.read(2) == b"\x1f\x8b"
-    file.seek(0)
-    return gzip.open(file) if is_compressed else file  # type: ignore[return-value]
-
-
-def _separator(first_line: str) -> str:
-    # In a file with decimal commas or with commas in text, tabs or semicolons still separate the columns.
-    unquoted = re.sub(r'"[^"]*("|$)', "", first_line)
-    return next((mark for mark in "\t;" if mark in unquoted), ",")
 
 
 def _is_names(path: Path, line: int, cells: list[str], second: list[str]) -> bool:

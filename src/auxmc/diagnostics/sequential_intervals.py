@@ -1,13 +1,13 @@
 """Confidence sequences for the mean of bounded values, by betting against candidate means."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auxmc.numerics.array_types import BooleanArray, FloatArray
+from auxmc.numerics.array_types import FloatArray
 
 # Largest stake, as a fraction of the capital that the largest value could win or lose: no bet can ruin the gambler.
 _LARGEST_STAKE = 0.5
@@ -65,21 +65,11 @@ def confidence_sequence(
         raise ValueError(f"times must be numbers of values from 1 to {n}, got {chosen}")
     log_stake = math.log(2.0 / alpha)
     stakes = np.minimum(np.sqrt(2.0 * log_stake / (n * _variances_before(scaled))), _LARGEST_STAKE)
-    ends = [_interval(scaled[..., :time], stakes[..., :time], log_stake) for time in chosen]
-    lower, upper = (np.stack(side, axis=-1) for side in zip(*ends, strict=True))
-    return ConfidenceInterval(low + (high - low) * lower, low + (high - low) * upper)
-
-
-def _interval(scaled: FloatArray, stakes: FloatArray, log_stake: float) -> tuple[FloatArray, FloatArray]:
-    def refuted(candidates: FloatArray, side: float) -> BooleanArray:
-        gains = np.log1p(side * stakes * (scaled - candidates[..., None]))
-        return np.asarray(gains.sum(axis=-1) >= log_stake)
-
-    nothing, everything = np.zeros(scaled.shape[:-1]), np.ones(scaled.shape[:-1])
-    return (
-        _edge(lambda m: refuted(m, 1.0), nothing, everything),
-        _edge(lambda m: refuted(m, -1.0), everything, nothing),
-    )
+    ends = [
+        [_edge(scaled[..., :n], stakes[..., :n], log_stake, side) for n in chosen] for side in (1.0, -1.0)
+    ]
+    lower, upper = (low + (high - low) * np.stack(side, axis=-1) for side in ends)
+    return ConfidenceInterval(lower, upper)
 
 
 def _scaled(values: ArrayLike, low: float, high: float) -> FloatArray:
@@ -103,10 +93,13 @@ def _variances_before(scaled: FloatArray) -> FloatArray:
     return np.concatenate([np.full((*scaled.shape[:-1], 1), 0.25), after[..., :-1]], axis=-1)
 
 
-def _edge(refuted: Callable[[FloatArray], BooleanArray], outer: FloatArray, inner: FloatArray) -> FloatArray:
-    """Last candidate, from `outer` toward `inner`, that is refuted; `outer` where none is."""
+def _edge(scaled: FloatArray, stakes: FloatArray, log_stake: float, side: float) -> FloatArray:
+    """Last candidate, from 0 up (side 1) or from 1 down (side -1), that is refuted; the end where none is."""
+    outer = np.full(scaled.shape[:-1], 0.0 if side > 0.0 else 1.0)
+    inner = 1.0 - outer
     for _ in range(_HALVINGS):
         middle = 0.5 * (outer + inner)
-        out = refuted(middle)
+        gains = np.log1p(side * stakes * (scaled - middle[..., None]))
+        out = gains.sum(axis=-1) >= log_stake
         outer, inner = np.where(out, middle, outer), np.where(out, inner, middle)
     return outer

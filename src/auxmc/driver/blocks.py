@@ -119,7 +119,14 @@ def trace_sampler(
     if n_draws < 1 or block_size < 1:
         raise ValueError(f"n_draws and block_size must be at least 1, got {n_draws} and {block_size}")
     n_lanes = lane_keys.shape[0]
-    chunk, n_chunks = _block_shape(sampler, lane_parameters, lane_keys, n_draws, block_size, vectorise, thin)
+    one_lane = jax.tree.map(lambda a: a[0], (lane_keys, lane_parameters))
+    noise = jax.eval_shape(lambda key, p: sampler.build(p).draw(key), *one_lane)
+    n_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(noise))
+    n_bytes *= thin * (n_lanes if vectorise else 1)
+    # Chunks are iterations whose random numbers are drawn together.
+    wanted = math.ceil(n_draws / max(1, round(n_draws / block_size)))
+    n_chunks = math.ceil(wanted / max(1, min(_MAX_CHUNK, wanted, _NOISE_BYTES // max(n_bytes, 1))))
+    chunk = math.ceil(wanted / n_chunks)
     block = chunk * n_chunks
 
     def lane_block(key: Array, parameters: Any, state: Any, start: Array, count: Array) -> tuple[Any, Any]:
@@ -291,23 +298,3 @@ def lane_sharding(lanes: Any) -> Sharding | None:
     """How `over_devices` has divided lanes; None where it has not."""
     sharding = getattr(jax.tree.leaves(lanes)[0], "sharding", None)
     return sharding if isinstance(sharding, NamedSharding) else None
-
-
-def _block_shape(
-    sampler: Sampler,
-    lane_parameters: Any,
-    lane_keys: Array,
-    n_draws: int,
-    block_size: int,
-    vectorise: bool,
-    thin: int,
-) -> tuple[int, int]:
-    """Iterations whose random numbers are drawn together, and the number of such chunks in a block."""
-    block = math.ceil(n_draws / max(1, round(n_draws / block_size)))
-    one_lane = jax.tree.map(lambda a: a[0], (lane_keys, lane_parameters))
-    noise = jax.eval_shape(lambda key, p: sampler.build(p).draw(key), *one_lane)
-    n_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(noise))
-    n_bytes *= thin * (lane_keys.shape[0] if vectorise else 1)
-    chunk = max(1, min(_MAX_CHUNK, block, _NOISE_BYTES // max(n_bytes, 1)))
-    n_chunks = math.ceil(block / chunk)
-    return math.ceil(block / n_chunks), n_chunks

@@ -45,10 +45,8 @@ class Checkpoint:
             try:
                 about, leaves = self._read(index)
             except DamagedFile as damage:
-                text = (
-                    f"{self.path(index)} is damaged ({damage}): this block and those after it are made again"
-                )
-                print(text, file=sys.stderr, flush=True)
+                fate = "this block and those after it are made again"
+                print(f"{self.path(index)} is damaged ({damage}): {fate}", file=sys.stderr, flush=True)
                 break
             fits = about["identity"] == self.identity and block in (None, about["block"])
             if not fits or [(a.shape, a.dtype) for a in leaves] != [(a.shape, a.dtype) for a in like]:

@@ -24,13 +24,14 @@ def describe_environment(root: Path) -> dict[str, Any]:
     import jax
 
     device = jax.devices()[0]
+    names = (line.partition(":")[2].strip() for line in _about_processor() if line.startswith("model name"))
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "git_commit": _git(root, "rev-parse", "HEAD") or "not a git checkout",
         "git_dirty": str(bool(_git(root, "status", "--porcelain", "--untracked-files=no"))),
         **package_versions(),
         "platform": platform.platform(),
-        "processor": _processor(),
+        "processor": next(names, "") or platform.processor() or platform.machine(),
         "processor_kind": processor_kind(),
         # Those that this process may use: a cluster or a container gives fewer than the machine has.
         "n_cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
@@ -101,11 +102,6 @@ def _version(name: str) -> str:
 def _about_processor() -> list[str]:
     path = Path("/proc/cpuinfo")
     return path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-
-
-def _processor() -> str:
-    names = (line.partition(":")[2].strip() for line in _about_processor() if line.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()
 
 
 def _memory() -> int:

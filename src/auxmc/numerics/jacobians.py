@@ -126,7 +126,7 @@ class MarkovianJacobian(NamedTuple):
 
     def _solve(self, vector: Array, transposed: bool = False) -> Array:
         """B v, or B^T v, from the blocks of the inverse."""
-        blocks = self._blocks(vector)
+        blocks = vector.reshape(self.diagonal.shape[:2])
 
         def advance(last: Array, terms: tuple[Array, Array, Array]) -> tuple[Array, Array]:
             diagonal, subdiagonal, right = terms
@@ -141,17 +141,14 @@ class MarkovianJacobian(NamedTuple):
         start = jnp.zeros_like(blocks[0])
         return jax.lax.scan(advance, start, terms, reverse=transposed, unroll=4)[1].reshape(-1)
 
-    def _blocks(self, vector: Array) -> Array:
-        return vector.reshape(self.diagonal.shape[0], self.diagonal.shape[1])
-
     def _inverse_times(self, vector: Array) -> Array:
-        blocks = self._blocks(vector)
+        blocks = vector.reshape(self.diagonal.shape[:2])
         own = jnp.einsum("tij,tj->ti", self.inverse_diagonal, blocks)
         before = jnp.einsum("tij,tj->ti", self.inverse_subdiagonal, blocks[:-1])
         return own.at[1:].add(before).reshape(-1)
 
     def _inverse_transposed_times(self, vector: Array) -> Array:
-        blocks = self._blocks(vector)
+        blocks = vector.reshape(self.diagonal.shape[:2])
         own = jnp.einsum("tji,tj->ti", self.inverse_diagonal, blocks)
         after = jnp.einsum("tji,tj->ti", self.inverse_subdiagonal, blocks[1:])
         return own.at[:-1].add(after).reshape(-1)

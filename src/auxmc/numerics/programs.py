@@ -74,10 +74,9 @@ def _short_options() -> dict[str, int] | None:
 
 def has_open_cost(function: Callable[..., Any], *arguments: Any) -> bool:
     """Whether a function has a `while` loop or calls the host, so that its cost may depend on its arguments."""
-    equations = (
-        one for program, _ in programs_within(jax.make_jaxpr(function)(*arguments)) for one in program.eqns
-    )
-    return any(one.primitive.name == "while" or "callback" in one.primitive.name for one in equations)
+    programs = programs_within(jax.make_jaxpr(function)(*arguments))
+    names = {equation.primitive.name for program, _ in programs for equation in program.eqns}
+    return any(name == "while" or "callback" in name for name in names)
 
 
 def single_precision_arrays(function: Callable[..., Any], *arguments: Any) -> list[np.ndarray]:
@@ -122,12 +121,9 @@ def programs_within(closed: Any) -> Iterator[tuple[Any, list[Any]]]:
     waiting = [(closed.jaxpr, closed.consts)]
     while waiting:
         program, constants = waiting.pop()
-        yield (
-            program,
-            [*constants, *(one.val for e in program.eqns for one in e.invars if hasattr(one, "val"))],
-        )
+        numbers = (one.val for equation in program.eqns for one in equation.invars if hasattr(one, "val"))
+        yield program, [*constants, *numbers]
         for equation in program.eqns:
             leaves = jax.tree.leaves(list(equation.params.values()), is_leaf=lambda p: hasattr(p, "eqns"))
-            waiting += [
-                (getattr(p, "jaxpr", p), getattr(p, "consts", ())) for p in leaves if hasattr(p, "eqns")
-            ]
+            inner = (p for p in leaves if hasattr(p, "eqns"))
+            waiting += [(getattr(p, "jaxpr", p), getattr(p, "consts", ())) for p in inner]

@@ -176,11 +176,11 @@ def doubling_without_its_acceptance_test(log_density):
 
     def apply(noise, state):
         point_at = lambda offset: state.position + offset
-        evaluate = lambda offset: Candidate(point_at(offset), log_density(point_at(offset)))
         height = state.log_density + noise.log_uniform
+        judge = lambda offset: (log_density(point_at(offset)) > height, ())
         coins = jax.random.bernoulli(jax.random.fold_in(noise.key, 0), shape=(4,))
         lower = -0.4 * noise.bracket_uniform
-        bracket = double_bracket(evaluate, height, lower, lower + 0.4, coins)
+        bracket = double_bracket(judge, lower, lower + 0.4, coins)
         offset = bracket.lower + (bracket.upper - bracket.lower) * noise.offset_uniform
         return _shrink(noise, state, log_density, point_at, offset, bracket.lower, bracket.upper)
 

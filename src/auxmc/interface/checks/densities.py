@@ -126,7 +126,10 @@ def examine_density(
     and its integral is finite. Raises a ValueError where `auxmc.density` does.
     """
     is_open = programs.has_open_cost(log_density, start)
-    points = _points_around(start, _NEAR[:_N_NEAREST] if is_open else _NEAR)
+    distances = _NEAR[:_N_NEAREST] if is_open else _NEAR
+    ways = np.random.default_rng(2).normal(size=(len(distances), _N_POINTS, start.size))
+    near = start + distances[:, None, None] * (ways * (1.0 + np.abs(start)))
+    points = np.concatenate([start[None], near.reshape(-1, start.size)])
     evaluate = jax.value_and_grad(log_density) if derivatives else lambda point: (log_density(point), point)
     values, gradients = (np.asarray(part) for part in programs.jit_short(jax.vmap(evaluate))(points))
     finite = np.isfinite(values)
@@ -144,13 +147,6 @@ def examine_density(
     if not is_open:
         advice += _slow_at_bounds(what, log_density, start, layout, float(np.max(values[finite])))
     return advice if has_prior else [*advice, *tails]
-
-
-def _points_around(start: np.ndarray, distances: FloatArray) -> FloatArray:
-    """The start, and points at all distances from it [point, dim]."""
-    random = np.random.default_rng(2)
-    ways = random.normal(size=(len(distances), _N_POINTS, start.size)) * (1.0 + np.abs(start))
-    return np.concatenate([start[None], (start + distances[:, None, None] * ways).reshape(-1, start.size)])
 
 
 def advise_precision(what: str, function: Callable[..., Any], *arguments: Any) -> list[Advice]:

@@ -79,10 +79,8 @@ def unadjusted_langevin(
 def _langevin(
     log_density: Callable[[Array], Array], step_size: Array | float, dim: int, *, adjusted: bool
 ) -> Kernel:
+    draw = move_noise(lambda key: standard_normal(key, (dim,)))
     evaluate = jax.value_and_grad(log_density)
-
-    def init(position: Array, key: Array | None = None) -> HMCState:
-        return HMCState(position, *evaluate(position))
 
     def apply(noise: MoveNoise, state: HMCState) -> tuple[HMCState, LangevinInfo]:
         position = _drifted(state) + step_size * noise.move
@@ -108,4 +106,4 @@ def _langevin(
     def _drifted(state: HMCState) -> Array:
         return state.position + 0.5 * jnp.square(step_size) * state.gradient
 
-    return Kernel(init, move_noise(lambda key: standard_normal(key, (dim,))), apply)
+    return Kernel(lambda position, key=None: HMCState(position, *evaluate(position)), draw, apply)

@@ -60,16 +60,35 @@ def project(model: ConditionedModel, start: Array, jacobian: Any, settings: Proj
 
     Source: PhD thesis, Algorithm 11, with convergence itself tested in place of the counter.
     """
-    solution = _solve(settings.solver, model, start, jacobian, settings, jnp.ones((), bool))
+
+    def solved(solution: _Solution) -> Array:
+        # A comparison with NaN is false: a residual that is not a number counts as not solved.
+        return jnp.max(jnp.abs(solution.residual)) < settings.tolerance
+
+    def solve(solver: str, wanted: Array) -> _Solution:
+        """Runs one solver from zero displacement; makes no iteration unless `wanted`."""
+
+        def unsolved(solution: _Solution) -> Array:
+            going = ~solved(solution) & jnp.all(jnp.isfinite(solution.residual))
+            return wanted & going & (solution.n_iterations < settings.max_iterations)
+
+        def update(solution: _Solution) -> _Solution:
+            displacement, residual = _UPDATES[solver](model, start, jacobian, solution)
+            return _Solution(displacement, residual, solution.n_iterations + 1)
+
+        begin = _Solution(jnp.zeros_like(start), model.constraint(start), jnp.ones((), jnp.int32))
+        return lax.while_loop(unsolved, update, begin)
+
+    solution = solve(settings.solver, jnp.ones((), bool))
     n_fallback = jnp.zeros((), jnp.int32)
     if settings.fallback is not None:
-        failed = ~_solved(solution, settings)
+        failed = ~solved(solution)
         # A loop of no iterations where nothing failed; the first solver's result is kept there.
-        second = _solve(settings.fallback, model, start, jacobian, settings, failed)
+        second = solve(settings.fallback, failed)
         total = solution.n_iterations + second.n_iterations
         solution = select(failed, second, solution)._replace(n_iterations=total)
         n_fallback = failed.astype(jnp.int32)
-    converged = _solved(solution, settings)
+    converged = solved(solution)
     displacement = solution.displacement
     if settings.polish:
         polished, residual = _quasi_newton(model, start, jacobian, solution)
@@ -77,34 +96,6 @@ def project(model: ConditionedModel, start: Array, jacobian: Any, settings: Proj
         better = jnp.max(jnp.abs(residual)) <= jnp.max(jnp.abs(solution.residual))
         displacement = jnp.where(converged & better, polished, displacement)
     return Projection(start + displacement, displacement, converged, solution.n_iterations, n_fallback)
-
-
-def _solved(solution: _Solution, settings: ProjectionSettings) -> Array:
-    # A comparison with NaN is false: a residual that is not a number counts as not solved.
-    return jnp.max(jnp.abs(solution.residual)) < settings.tolerance
-
-
-def _solve(
-    solver: str,
-    model: ConditionedModel,
-    start: Array,
-    jacobian: Jacobian,
-    settings: ProjectionSettings,
-    wanted: Array,
-) -> _Solution:
-    """Runs one solver from zero displacement; makes no iteration unless `wanted`."""
-    advance = _UPDATES[solver]
-
-    def unsolved(solution: _Solution) -> Array:
-        going = ~_solved(solution, settings) & jnp.all(jnp.isfinite(solution.residual))
-        return wanted & going & (solution.n_iterations < settings.max_iterations)
-
-    def update(solution: _Solution) -> _Solution:
-        displacement, residual = advance(model, start, jacobian, solution)
-        return _Solution(displacement, residual, solution.n_iterations + 1)
-
-    begin = _Solution(jnp.zeros_like(start), model.constraint(start), jnp.ones((), jnp.int32))
-    return lax.while_loop(unsolved, update, begin)
 
 
 def _quasi_newton(

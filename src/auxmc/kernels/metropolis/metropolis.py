@@ -76,15 +76,7 @@ def random_walk_metropolis(
     >>> state.position.shape
     (2,)
     """
-
-    def init(position: Array, key: Array | None = None) -> MetropolisState:
-        return MetropolisState(position, log_density(position))
-
-    def apply(noise: MoveNoise, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
-        position = state.position + scale * noise.move
-        return _transition(noise.log_uniform, MetropolisState(position, log_density(position)), state)
-
-    return Kernel(init, random_walk_noise(dim), apply)
+    return _metropolis(log_density, random_walk_noise(dim), lambda move, position: position + scale * move)
 
 
 def metropolis_independence(
@@ -101,20 +93,25 @@ def metropolis_independence(
 
     Source: PhD thesis, Algorithm 2 with q(x'|x) = q(x').
     """
+    return _metropolis(log_weight, move_noise(draw_proposal), lambda move, _: move)
 
-    def init(position: Array, key: Array | None = None) -> MetropolisState:
-        return MetropolisState(position, log_weight(position))
+
+def _metropolis(
+    log_density: Callable[[Array], Array],
+    draw: Callable[[Array], MoveNoise],
+    propose: Callable[[Any, Array], Array],
+) -> Kernel:
+    """Kernel whose proposals are made of the random numbers of a move and the current point."""
+
+    def evaluated(position: Array, key: Array | None = None) -> MetropolisState:
+        return MetropolisState(position, log_density(position))
 
     def apply(noise: MoveNoise, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
-        return _transition(noise.log_uniform, MetropolisState(noise.move, log_weight(noise.move)), state)
+        proposed = evaluated(propose(noise.move, state.position))
+        accepted = metropolis_accept(noise.log_uniform, proposed.log_density, state.log_density)
+        ratio = jnp.exp(jnp.minimum(proposed.log_density - state.log_density, 0.0))
+        probability = jnp.where(jnp.isfinite(proposed.log_density), ratio, 0.0)
+        info = MetropolisInfo(accepted, probability, jnp.ones((), jnp.int32))
+        return select(accepted, proposed, state), info
 
-    return Kernel(init, move_noise(draw_proposal), apply)
-
-
-def _transition(
-    log_uniform: Array, proposed: MetropolisState, current: MetropolisState
-) -> tuple[MetropolisState, MetropolisInfo]:
-    accepted = metropolis_accept(log_uniform, proposed.log_density, current.log_density)
-    ratio = jnp.exp(jnp.minimum(proposed.log_density - current.log_density, 0.0))
-    probability = jnp.where(jnp.isfinite(proposed.log_density), ratio, 0.0)
-    return select(accepted, proposed, current), MetropolisInfo(accepted, probability, jnp.ones((), jnp.int32))
+    return Kernel(evaluated, draw, apply)

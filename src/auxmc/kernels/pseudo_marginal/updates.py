@@ -82,7 +82,6 @@ def pseudo_marginal_metropolis(
 
     Source: PhD thesis, Algorithm 8 and Eq. 3.11.
     """
-
     return _joint_metropolis(estimator, scale, dim, lambda fresh, _: fresh)
 
 
@@ -150,7 +149,6 @@ def independence_auxiliary(estimator: Estimator) -> Update:
 
     Source: PhD thesis, Algorithm 10 and section 3.5 (APM MI).
     """
-
     return _metropolis_auxiliary(estimator, lambda fresh, _: fresh)
 
 
@@ -362,17 +360,13 @@ def _metropolis_auxiliary(
             auxiliary=jnp.where(accepted, auxiliary, state.auxiliary),
             log_estimate=jnp.where(accepted, log_estimate, state.log_estimate),
         )
-        return state, info_of(accepted_auxiliary=accepted, n_estimates_auxiliary=_one())
+        return state, info_of(accepted_auxiliary=accepted, n_estimates_auxiliary=jnp.ones((), jnp.int32))
 
     return Update(move_noise(estimator.draw_auxiliary), apply)
 
 
 def _zero() -> Array:
     return jnp.zeros((), jnp.int32)
-
-
-def _one() -> Array:
-    return jnp.ones((), jnp.int32)
 
 
 def info_of(**found: Array) -> PseudoMarginalInfo:
@@ -391,7 +385,7 @@ def _random_walk(
     accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
     info = info_of(
         accepted_position=accepted,
-        n_estimates_position=_one(),
+        n_estimates_position=jnp.ones((), jnp.int32),
         n_cubic=estimator.n_cubic(cache),
         n_failures=estimator.n_failures(cache),
     )

@@ -79,10 +79,7 @@ def blocked_elliptical_slice(
             shrunk = shrink_ellipse(block_noise, current, evaluate, max_passes)
             position = state.position.at[start:end].set(shrunk.candidate.point)
             state = SliceState(position, shrunk.candidate.log_density)
-            infos.append(shrunk.info)
-        return state, BlockedSliceInfo(
-            n_evaluations=jnp.stack([info.n_evaluations for info in infos]),
-            n_collapsed=jnp.stack([info.n_collapsed for info in infos]),
-        )
+            infos.append(BlockedSliceInfo(shrunk.info.n_evaluations, shrunk.info.n_collapsed))
+        return state, BlockedSliceInfo(*map(jnp.stack, zip(*infos, strict=True)))
 
     return Kernel(lambda position, key=None: SliceState(position, log_likelihood(position)), draw, apply)

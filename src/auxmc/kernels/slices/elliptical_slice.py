@@ -90,18 +90,17 @@ def elliptical_slice(
     >>> state.position.shape
     (2,)
     """
-    if prior_cholesky is None:
-        if dim is None:
-            raise ValueError(
-                "expected prior_cholesky [dim, dim] or dim, got neither: give dim for an identity prior"
-            )
-        length = dim
-    else:
+    if prior_cholesky is not None:
         check_lower_triangular("prior_cholesky", prior_cholesky)
-        length = prior_cholesky.shape[0]
+        dim = len(prior_cholesky)
+    elif dim is None:
+        raise ValueError(
+            "expected prior_cholesky [dim, dim] or dim, got neither: give dim for an identity prior"
+        )
+    shape = (dim,)
 
     def draw_direction(key: Array) -> Array:
-        normal = jax.random.normal(key, (length,))
+        normal = jax.random.normal(key, shape)
         return normal if prior_cholesky is None else prior_cholesky @ normal
 
     def shrink(noise: EllipseNoise, current: Candidate) -> Shrunk:

@@ -10,6 +10,9 @@ from jax import Array, lax
 from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions
 from auxmc.kernels.slices import core
 
+Judge = Callable[[Array], tuple[Array, Any]]
+"""Maps an offset to whether its point is on the slice, and to the work of evaluating that point."""
+
 
 class LineNoise(NamedTuple):
     """Random numbers of an update: direction [dim], and those of slice height, bracket and first proposal in it.
@@ -71,17 +74,20 @@ def shrink_line(
     def at_offset(offset: Array) -> core.Candidate:
         return evaluate(origin + offset * noise.direction)
 
+    def judge(offset: Array) -> tuple[Array, Any]:
+        found = at_offset(offset)
+        return core.is_on_slice(found, log_height), found.work
+
     n_tests = jnp.zeros((), jnp.int32)
     start = current
     if max_step_outs > 0:
-        lower, n_lower, work = _step_out(at_offset, log_height, lower, -width, noise.n_lower, current.work)
-        n_upper_allowed = max_step_outs - noise.n_lower
-        upper, n_upper, work = _step_out(at_offset, log_height, upper, width, n_upper_allowed, work)
+        lower, n_lower, work = _step_out(judge, lower, -width, noise.n_lower, current.work)
+        upper, n_upper, work = _step_out(judge, upper, width, max_step_outs - noise.n_lower, work)
         n_tests, start = n_lower + n_upper, current._replace(work=work)
     evaluate_offset = at_offset
     if max_doublings > 0:
         coins = jax.random.bernoulli(jax.random.fold_in(noise.key, 0), shape=(max_doublings,))
-        doubled = double_bracket(at_offset, log_height, lower, upper, coins)
+        doubled = double_bracket(judge, lower, upper, coins)
         lower, upper = doubled.lower, doubled.upper
         start = current._replace(work=(jax.tree.map(jnp.add, current.work, doubled.work), doubled.n_tests))
 
@@ -89,7 +95,7 @@ def shrink_line(
             found = at_offset(offset)
             on_slice = core.is_on_slice(found, log_height)
             reached = doubled._replace(n_tests=n_tests, work=found.work, is_reachable=on_slice)
-            reached = _halve(at_offset, log_height, reached, width, offset)
+            reached = _halve(judge, reached, width, offset)
             value = jnp.where(reached.is_reachable, found.log_density, -jnp.inf)
             return found._replace(log_density=value, work=(reached.work, reached.n_tests))
 
@@ -171,16 +177,13 @@ class DoubledBracket(NamedTuple):
     is_reachable: Array
 
 
-def double_bracket(
-    at_offset: Callable[[Array], core.Candidate], log_height: Array, lower: Array, upper: Array, coins: Array
-) -> DoubledBracket:
+def double_bracket(judge: Judge, lower: Array, upper: Array, coins: Array) -> DoubledBracket:
     """Doubles a bracket, downwards where a coin is true, until both ends are off the slice or coins are used up.
 
     Source: Neal 2003, "Slice sampling", figure 4.
     """
-    ends = [at_offset(end) for end in (lower, upper)]
-    lower_on, upper_on = (core.is_on_slice(end, log_height) for end in ends)
-    work = jax.tree.map(jnp.add, ends[0].work, ends[1].work)
+    (lower_on, lower_work), (upper_on, upper_work) = judge(lower), judge(upper)
+    work = jax.tree.map(jnp.add, lower_work, upper_work)
     start = DoubledBracket(lower, upper, lower_on, upper_on, jnp.int32(2), work, jnp.ones((), bool))
 
     def going(loop: tuple[Array, DoubledBracket]) -> Array:
@@ -190,18 +193,12 @@ def double_bracket(
         index, bracket = loop
         length, down = bracket.upper - bracket.lower, coins[index]
         end = jnp.where(down, bracket.lower - length, bracket.upper + length)
-        return index + 1, _with_end(at_offset, log_height, bracket, end, down)
+        return index + 1, _with_end(judge, bracket, end, down)
 
     return lax.while_loop(going, body, (jnp.int32(0), start))[1]
 
 
-def _halve(
-    at_offset: Callable[[Array], core.Candidate],
-    log_height: Array,
-    bracket: DoubledBracket,
-    width: Array,
-    offset: Array,
-) -> DoubledBracket:
+def _halve(judge: Judge, bracket: DoubledBracket, width: Array, offset: Array) -> DoubledBracket:
     """Whether doubling from a point on the slice could have made the bracket of offset 0: Neal 2003, figure 6.
 
     It goes back through the intervals around the point. One that does not hold offset 0, and both of whose ends are
@@ -216,41 +213,29 @@ def _halve(
         middle = 0.5 * (bracket.lower + bracket.upper)
         below = offset < middle
         apart = apart | ((middle > 0.0) != below)
-        bracket = _with_end(at_offset, log_height, bracket, middle, ~below)
+        bracket = _with_end(judge, bracket, middle, ~below)
         ruled_out = apart & ~bracket.lower_on & ~bracket.upper_on
         return apart, bracket._replace(is_reachable=~ruled_out)
 
     return lax.while_loop(going, body, (jnp.zeros((), bool), bracket))[1]
 
 
-def _with_end(
-    at_offset: Callable[[Array], core.Candidate],
-    log_height: Array,
-    bracket: DoubledBracket,
-    end: Array,
-    is_lower: Array,
-) -> DoubledBracket:
+def _with_end(judge: Judge, bracket: DoubledBracket, end: Array, is_lower: Array) -> DoubledBracket:
     """The bracket with another lower or upper end, which is evaluated."""
-    tested = at_offset(end)
-    on_slice = core.is_on_slice(tested, log_height)
+    on_slice, work = judge(end)
     return DoubledBracket(
         lower=jnp.where(is_lower, end, bracket.lower),
         upper=jnp.where(is_lower, bracket.upper, end),
         lower_on=jnp.where(is_lower, on_slice, bracket.lower_on),
         upper_on=jnp.where(is_lower, bracket.upper_on, on_slice),
         n_tests=bracket.n_tests + 1,
-        work=jax.tree.map(jnp.add, bracket.work, tested.work),
+        work=jax.tree.map(jnp.add, bracket.work, work),
         is_reachable=bracket.is_reachable,
     )
 
 
 def _step_out(
-    at_offset: Callable[[Array], core.Candidate],
-    log_height: Array,
-    end: Array,
-    stride: Array,
-    n_allowed: Array,
-    work: Any,
+    judge: Judge, end: Array, stride: Array, n_allowed: Array, work: Any
 ) -> tuple[Array, Array, Any]:
     """Moves one bracket end outwards while it is on the slice; returns the end, tests made and work done."""
 
@@ -260,9 +245,8 @@ def _step_out(
 
     def body(loop: tuple[Array, Array, Any, Array]) -> tuple[Array, Array, Any, Array]:
         end, n_tests, work, _ = loop
-        tested = at_offset(end)
-        on_slice = core.is_on_slice(tested, log_height)
-        work = jax.tree.map(jnp.add, work, tested.work)
+        on_slice, more = judge(end)
+        work = jax.tree.map(jnp.add, work, more)
         return jnp.where(on_slice, end + stride, end), n_tests + 1, work, on_slice
 
     start = (end, jnp.zeros((), jnp.int32), work, jnp.ones((), bool))

@@ -51,10 +51,9 @@ def curvature_moves(model: RowModel, n_moves: int, n_leapfrog: int) -> Mover:
 
         def log_density(scaled: Array) -> Array:
             point = scaled * scale
-            of_rows = total(point, past.rows, past.n_stored) + target.power * total(
-                point, chunk.rows, chunk.n_valid
-            )
-            return of_rows + model.log_prior(point)
+            of_past = total(point, past.rows, past.n_stored)
+            of_chunk = total(point, chunk.rows, chunk.n_valid)
+            return of_past + target.power * of_chunk + model.log_prior(point)
 
         evaluate = jax.value_and_grad(log_density)
         draw = trajectory_noise((1, 2 * n_leapfrog - 1), dim)

@@ -16,7 +16,7 @@ from jax import Array, lax
 
 from auxmc.kernels.base import check_integer, select
 from auxmc.kernels.streams.annealing_path import AnnealingPath, follow_path, n_lost
-from auxmc.kernels.streams.contract import Chunk, ChunkRecord, Mover, PastRows, Stream, Target
+from auxmc.kernels.streams.contract import Chunk, ChunkRecord, Mover, PastRows, Stream, Target, counted_rows
 from auxmc.kernels.streams.curvature_moves import curvature_moves
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
@@ -226,7 +226,7 @@ def _absorb_by_gaussian(
 ) -> tuple[RunningLaplaceState, ChunkRecord]:
     """Brings a chunk into the Gaussian and scores it by importance sampling."""
     rows, n_particles = chunk.rows.astype(jnp.float64), state.particles.shape[0]
-    weights = (jnp.arange(rows.shape[0], dtype=jnp.int32) < chunk.n_valid).astype(jnp.float64)
+    weights = counted_rows(chunk).astype(jnp.float64)
 
     def gradient(point: Array) -> Array:
         return model.weighted_gradient(point, rows, weights)
@@ -304,7 +304,6 @@ def _try_gaussian(
     last: Array,
 ) -> tuple[RunningLaplaceState, ChunkRecord]:
     """Fits the Gaussian to all rows, and lets it take the place of the particles if it fits or if it must."""
-
     total = row_total(model.log_likelihood, model.weighted_gradient, _BLOCK_ROWS)
 
     def log_density(point: Array) -> Array:

@@ -21,7 +21,6 @@ def weighted_reservoirs(key: Array, log_weights: Array, n_slots: int) -> Array:
 
     Source: MSc thesis, section 4.3; Chao 1982 for a single slot.
     """
-
     numbers = jnp.arange(log_weights.shape[0], dtype=jnp.int32)
     log_sums = lax.cumlogsumexp(log_weights.astype(jnp.float64))
     fractions = jnp.where(log_weights > -jnp.inf, jnp.exp(log_weights - log_sums), 0.0)

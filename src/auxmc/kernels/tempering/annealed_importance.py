@@ -110,9 +110,6 @@ def annealed_importance_sampling(
         result = AnnealedState(moved.position, result.log_weight - stage.increment * moved.delta)
         return (moved, result, info), None
 
-    def scaled(result: AnnealedState) -> AnnealedState:
-        return result._replace(log_weight=result.log_weight + scale)
-
     def run(key: Array) -> tuple[AnnealedState, AnnealedInfo]:
         loop_key = jax.random.fold_in(key, 1)
         normal = move.draw(jax.random.fold_in(key, 0)).normal
@@ -121,15 +118,14 @@ def annealed_importance_sampling(
         zero = jnp.zeros((), jnp.int32)
         mean_acceptance = jnp.asarray(0.0 if n_transitions else 1.0, dtype)
         info = AnnealedInfo(state.position, state.position, mean_acceptance, zero, zero)
-        if not n_transitions:
-            return scaled(result), info
 
         def chunk(loop: Any, stages: _Stage) -> tuple[Any, None]:
             keys = jax.vmap(lambda i: jax.random.fold_in(loop_key, i))(stages.number)
             return lax.scan(transition, loop, (jax.vmap(move.draw)(keys), stages))
 
-        (_, result, info), _ = lax.scan(chunk, (state, result, info), plan)
-        return scaled(result), info
+        if n_transitions:
+            (_, result, info), _ = lax.scan(chunk, (state, result, info), plan)
+        return result._replace(log_weight=result.log_weight + scale), info
 
     def init(position: Array | None = None, key: Array | None = None) -> AnnealedState:
         empty = jnp.zeros((bridge.dim,), dtype) if position is None else position

@@ -27,10 +27,7 @@ class PrefixEvidence(NamedTuple):
     @classmethod
     def empty(cls, n_features: int) -> "PrefixEvidence":
         """No row seen: the prior alone."""
-        dim = n_features + 1
-        factor = np.zeros((dim + 1, dim + 1))
-        factor[:dim, :dim] = np.eye(dim)
-        return cls(factor, 0)
+        return cls(np.diag([*np.ones(n_features + 1), 0.0]), 0)
 
     def log_evidence(self, noise_scale: float) -> float:
         """Log density of all responses seen, in nats; `noise_scale` is the one that the rows were absorbed with."""
@@ -58,7 +55,7 @@ def linear_regression(n_features: int, noise_scale: float = 1.0) -> RowModel:
         raise ValueError(f"n_features must be at least 1, got {n_features}")
     if not noise_scale > 0.0:
         raise ValueError(f"noise_scale must be positive, got {noise_scale}")
-    precision = 1.0 / noise_scale**2
+    dim, precision = n_features + 1, 1.0 / noise_scale**2
     constant = -0.5 * math.log(2.0 * math.pi * noise_scale**2)
 
     def residuals(parameters: Array, rows: Array) -> Array:
@@ -75,11 +72,11 @@ def linear_regression(n_features: int, noise_scale: float = 1.0) -> RowModel:
         return jnp.append(jnp.matmul(rows.T, scaled)[:-1], jnp.dot(scaled, jnp.ones_like(scaled)))
 
     return row_model(
-        n_features + 1,
-        n_features + 1,
+        dim,
+        dim,
         log_likelihood,
-        _standard_normal_log_density,
-        lambda key: jax.random.normal(key, (n_features + 1,), dtype=jnp.float64),
+        lambda parameters: -0.5 * math.log(2.0 * math.pi) * dim - 0.5 * jnp.sum(jnp.square(parameters)),
+        lambda key: jax.random.normal(key, (dim,), dtype=jnp.float64),
         weighted_gradient=weighted_gradient,
         natural=lambda parameters: {"weights": parameters[:-1], "intercept": parameters[-1]},
     )
@@ -101,8 +98,3 @@ def extend_evidence(evidence: PrefixEvidence, rows: FloatArray, noise_scale: flo
     block = np.concatenate([rows[:, :-1], ones, rows[:, -1:]], axis=1) / noise_scale
     factor = np.asarray(np.linalg.qr(np.concatenate([evidence.factor, block]), mode="r"))
     return PrefixEvidence(factor, evidence.n_rows + len(rows))
-
-
-def _standard_normal_log_density(parameters: Array) -> Array:
-    constant = -0.5 * math.log(2.0 * math.pi) * parameters.shape[0]
-    return constant - 0.5 * jnp.sum(jnp.square(parameters))
