@@ -15,7 +15,8 @@ from auxmc.diagnostics.tempered_evidence import annealed_evidence
 from auxmc.interface.methods import LogDensity
 from auxmc.interface.tempered.mixture import Mixture
 from auxmc.interface.trajectory_guard import halt_where_steep
-from auxmc.kernels.tempering.tempered_move import TemperedNoise, TemperedState, state_at, tempered_hmc
+from auxmc.kernels.base import select
+from auxmc.kernels.tempering.tempered_move import TemperedState, metropolis_decision, proposal
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.programs import has_open_cost, jit_short
 from auxmc.numerics.random import standard_normal
@@ -161,19 +162,15 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
         bridge = partial(bridge_to, target, base, prior, from_prior=from_prior)
         joined = bridge()
         is_open = has_open_cost(target, base.position(begin[0]))
-        # Energies come with the gradients of the last step: the log densities are not evaluated once more.
-        kernel = partial(tempered_hmc, n_steps=n_steps, integrator="kick_drift_kick")
-        # Every update draws a momentum of its own.
-        states = jax.vmap(lambda y: state_at(joined, y, jnp.zeros_like(y), with_gradients=True))(begin)
-        # Runs that begin outside of the support have no weight and do not move.
-        lost = ~jnp.isfinite(states.delta)
+        zeros, nowhere = jnp.zeros(N_RUNS), jnp.zeros_like(begin)
         first_step = jnp.where(n_given > 0, given[2, 0], 0.7 * begin.shape[1] ** -0.25)
+        # Iteration -1 evaluates where runs begin: the gradient outside of the loop would be compiled once more.
         loop = (
-            jnp.zeros((), jnp.int32),
+            jnp.full((), -1, jnp.int32),
             jnp.zeros(()),
             jnp.log(first_step),
-            states,
-            jnp.where(lost, -jnp.inf, 0.0),
+            TemperedState(begin, nowhere, zeros, zeros, (nowhere, nowhere), zeros),
+            zeros,
             jnp.zeros_like(given),
             jnp.zeros((), jnp.int32),
         )
@@ -183,11 +180,13 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
 
         def advance(loop: Any) -> Any:
             k, b, log_step, states, logs, table, n_after = loop
-            after = b >= 1.0
+            before, after = k < 0, b >= 1.0
+            # Runs that begin outside of the support have no weight and do not move.
+            lost = ~jnp.isfinite(states.delta)
             delta = jnp.where(lost, jnp.inf, states.delta)
             stride = jnp.where(k == _MOST_TEMPERATURES - 1, 1.0 - b, _stride(delta, b, overlap))
             new = jnp.where(n_given > 0, given[0, k], jnp.minimum(b + stride, 1.0))
-            new = jnp.where(after, 1.0, new)
+            new = jnp.where(before, 0.0, jnp.where(after, 1.0, new))
             log_step = jnp.where((n_given > 0) & ~after, jnp.log(given[2, k]), log_step)
             logs = jnp.where(lost, -jnp.inf, logs - (new - b) * jnp.where(lost, 0.0, delta))
 
@@ -199,19 +198,21 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
                 normal, *others = jnp.split(pair[0], (dim, dim + 2))
                 # Half the sum of the squares of two normal numbers is exponential.
                 log_accept, log_uniform = (-0.5 * jnp.sum(jnp.square(two)) for two in others)
-                step = jnp.exp(log_step) * fraction_of_step(jnp.exp(log_uniform))
-                update = kernel(bridge(guard=step * new) if is_open else joined, step)
-                moved, info = update.apply(TemperedNoise(normal, log_accept), pair[1], new)
-                return moved, info.acceptance_rate
+                step = jnp.where(before, 0.0, jnp.exp(log_step) * fraction_of_step(jnp.exp(log_uniform)))
+                here, n = bridge(guard=step * new) if is_open else joined, jnp.where(before, 1, n_steps)
+                # Every update draws a momentum of its own. Energies come with the gradients of its last step.
+                end, change = proposal(here, pair[1], normal, new, step, n, kick_first=True)
+                info = metropolis_decision(change, log_accept, n_steps)
+                return select(before | info.is_accepted, end, pair[1]), info.acceptance_rate
 
             # Runs of open cost wait for the slowest of their batch.
             states, accepted = jax.lax.map(one, (numbers, states), batch_size=32 if is_open else N_RUNS)
             normaliser = jax.scipy.special.logsumexp(logs) - math.log(N_RUNS)
             entry = jnp.stack([new, normaliser, jnp.exp(log_step)])
-            table = jnp.where(after, table, table.at[:, k].set(entry))
+            table = jnp.where(before | after, table, table.at[:, k].set(entry))
             n_usable = jnp.maximum(jnp.sum((~lost).astype(b.dtype)), 1.0)
             mean = jnp.sum(jnp.where(lost, 0.0, accepted)) / n_usable
-            log_step = jnp.minimum(log_step + mean - _ACCEPTANCE, math.log(2.0))
+            log_step = jnp.where(before, log_step, jnp.minimum(log_step + mean - _ACCEPTANCE, math.log(2.0)))
             is_first = after.astype(jnp.int32)
             return k + 1 - is_first, new, log_step, states, logs, table, n_after + is_first
 

@@ -109,25 +109,40 @@ def tempered_hmc(
     def apply(
         noise: TemperedNoise, state: TemperedState, inverse_temperature: Array
     ) -> tuple[TemperedState, TemperedInfo]:
-        def mix(target: Array, base: Array) -> Array:
-            return inverse_temperature * target + (1.0 - inverse_temperature) * base
-
-        def force(_: Array, energies: Any, gradients: tuple[Array, Array]) -> Array:
-            return mix(*gradients)
-
         momentum = refresh_momentum(state.momentum, noise.normal, refreshment)
         size = step_size(inverse_temperature) if callable(step_size) else step_size
-        end, _, _ = trajectory(bridge, force, state, state.position, momentum, size, n_steps, kick_first)
-        change = (
-            mix(end.target_energy, end.base_energy)
-            + kinetic_energy(end.momentum)
-            - mix(state.target_energy, state.base_energy)
-            - kinetic_energy(momentum)
-        )
+        end, change = proposal(bridge, state, momentum, inverse_temperature, size, n_steps, kick_first)
         info = metropolis_decision(change, noise.log_uniform, n_steps)
         return select(info.is_accepted, end, state._replace(momentum=-momentum)), info
 
     return TemperedMove(init, draw, apply)
+
+
+def proposal(
+    bridge: Bridge,
+    state: TemperedState,
+    momentum: Array,
+    inverse_temperature: Array,
+    step_size: Array | float,
+    n_steps: int | Array,
+    kick_first: bool,
+) -> tuple[TemperedState, Array]:
+    """End of a trajectory at an inverse temperature, and its energy minus that of the start, in nats."""
+
+    def mix(target: Array, base: Array) -> Array:
+        return inverse_temperature * target + (1.0 - inverse_temperature) * base
+
+    def force(_: Array, energies: Any, gradients: tuple[Array, Array]) -> Array:
+        return mix(*gradients)
+
+    end, _, _ = trajectory(bridge, force, state, state.position, momentum, step_size, n_steps, kick_first)
+    change = (
+        mix(end.target_energy, end.base_energy)
+        + kinetic_energy(end.momentum)
+        - mix(state.target_energy, state.base_energy)
+        - kinetic_energy(momentum)
+    )
+    return end, change
 
 
 def trajectory(
@@ -137,7 +152,7 @@ def trajectory(
     position: Any,
     momentum: Any,
     step_size: Array | float,
-    n_steps: int,
+    n_steps: int | Array,
     kick_first: bool,
     inverse_mass: Any = 1.0,
 ) -> tuple[TemperedState, Any, Any]:
