@@ -243,10 +243,12 @@ def persistent_momenta(work: Work) -> Lines:
         return jax.vmap(step)(starts, momenta, MoveNoise(normals, uniforms), directions, ends)
 
     one = jnp.ones(())
+    positions, kept = steps(-one, either, forward)
     return {
         "momentum reversed by rejections": _joint_distance(*steps(one, forward, forward)),
         "momentum not reversed, as printed": _joint_distance(*steps(-one, forward, forward)),
-        "random direction alone": _joint_distance(*steps(-one, either, forward)),
+        # The next step draws a direction too, after which the sign that this one has left does not count.
+        "random direction alone": _joint_distance(positions, rng.choice([-1.0, 1.0], n) * kept),
         "momentum not reversed, random direction": _joint_distance(*steps(-one, either, either)),
     }
 
