@@ -565,6 +565,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "time": partial(growth, name="rate", what="time"),
     },
     "SE-88": {
+        "single runs": lambda tables: proportion_of(_bend(tables, "n_steps_so_far") <= 0.8),
         "steps after over before": partial(bend_of_steps, over_usual=False),
         "over rate 0.1": partial(bend_of_steps, over_usual=True),
         "over that near 5e4 rows": partial(bend_elsewhere, octave=0.5),
