@@ -12,5 +12,5 @@ STUDY = Study(
     batchable=("step_size", "tolerance", "n_bisections", "prior"),
     check=check,
     about="data= data_seed=20170628",
-    without_draws=("*_more",),
+    without_draws=("*_more", "*_prior"),
 )
