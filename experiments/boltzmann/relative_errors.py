@@ -128,8 +128,7 @@ def errors_by_base(tables: Tables, method: str) -> pd.DataFrame:
 @lru_cache(maxsize=64)
 def annealed_errors(tables: Tables, method: str, error: str) -> Averages:
     """Errors of annealed importance sampling by number of temperatures; raises MissingData if it was not run."""
-    designs, table = ("annealed", "points"), "repeat_coordinate"
-    rows = rows_of(tables, designs, table, "annealed_error", method=method, coordinate=error)
+    rows = rows_of(tables, "annealed", "repeat_coordinate", "annealed_error", method=method, coordinate=error)
     return _averages(rows, "annealed_error", "n_temperatures")
 
 
