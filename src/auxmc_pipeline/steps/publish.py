@@ -1,6 +1,6 @@
 """Publishes the results of a preset in the repository: `python -m auxmc_pipeline.steps.publish --help`.
 
-Results go to published/, long curves in single precision; counts and costs go to the README. Every result must be of
+Results go to published/, long tables in single precision; counts and costs go to the README. Every result must be of
 the present settings, code and data.
 """
 
@@ -39,9 +39,9 @@ README = ROOT / "README.md"
 # Presets published with curves and figures. The others run in minutes.
 _WHOLE = ("paper",)
 _LIMIT_MB = 30.0
-# Rows of a table whose curves are published in single precision.
+# Rows of a table that is published in single precision.
 _LONG = 30_000
-# Curves of such tables that are not: differences of numbers of thousands of nats count.
+# Quantities of such tables that are not: differences of numbers of thousands of nats count.
 _IN_DOUBLE = {"log_evidence", "error"}
 # Bytes of a path that is a curve, not a marker.
 _LONG_PATH = 400
@@ -96,13 +96,13 @@ def gather(
         raise SettingsError(f"{study.name}: {'; '.join(problems)}")
     jobs = job_table([row for path in cases for row in jobs_of_result(path)])
     kept_tables = _kept(study, {path.stem: read_table(path) for path in tables}, is_whole)
-    curves = set(kept_tables["quantity"].query("group == 'curves'")["quantity"]) - _IN_DOUBLE
+    in_single = set(kept_tables["quantity"]["quantity"]) - _IN_DOUBLE
     return {
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
         "numbers.csv": checked_csv(results / "numbers.csv").read_bytes(),
         "pieces.csv": jobs.to_csv(index=False).encode(),
         **{
-            f"tables/{name}.parquet": packed_table(table, curves if len(table) > _LONG else ())
+            f"tables/{name}.parquet": packed_table(table, in_single if len(table) > _LONG else ())
             for name, table in kept_tables.items()
         },
         **{f"figures/{path.name}": _compact(path.read_bytes()) for path in drawings},
