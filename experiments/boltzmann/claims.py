@@ -221,6 +221,7 @@ def over_annealed(
         running.at_samples(_SAMPLES[method][-1])  # No shorter chains than those of the figure
         samples = [1.0 + seconds[k] / _SECONDS[method] for k in of]
         if float(running.points[-1]) < max(samples):
+            # A bound may decide nothing: longer chains where they were run.
             with suppress(MissingData):
                 running = running_errors(tables, method, error, pooling, "longer")
         end = float(running.points[-1])

@@ -127,7 +127,16 @@ def proposal(
     n_steps: int | Array,
     kick_first: bool,
 ) -> tuple[TemperedState, Array]:
-    """End of a trajectory at an inverse temperature, and its energy minus that of the start, in nats."""
+    """End of a trajectory at an inverse temperature, and its energy minus that of the start.
+
+    Args:
+        state: where it starts, with its gradients if `kick_first`; a position [dim].
+        momentum: at the start [dim], in place of that of the state.
+        n_steps: may be traced.
+
+    Returns:
+        The end, and a scalar in nats, not finite where an energy is not.
+    """
 
     def mix(target: Array, base: Array) -> Array:
         return inverse_temperature * target + (1.0 - inverse_temperature) * base
