@@ -48,6 +48,8 @@ _JACOBIAN_VECTORS = {"all": 4.0, "summaries": 9.0}  # one for each of the four r
 _THOUSANDS = 2000.0  # Iterations, read from words
 _STANDS = 1e-3  # Acceptance rate below which a chain stays where it starts (IM-LV-26, 27)
 _PUBLISHED_CHAINS = 10
+_FROM_ABOVE = [row for row in ROWS if row.startswith("pm_above")]  # sets of scales limited from above
+_WITHIN, _NONE_BELOW = 0.75, 4.7e-4  # IM-LV-09: bands of places from the middle, and of the fraction below
 _CONSTRAINED = (("all data", "all"), ("summaries", "summaries"))
 # IM-LV-11: printed factors of the rows of approximate Bayesian computation; those of 1.01 round up to it from 1.015.
 _PRINTED_AS_ONE = 1.005
@@ -292,11 +294,20 @@ def with_scales(tables: Tables, statistic: Callable[..., Measurement], **about: 
 
 
 def over_scales(tables: Tables, statistic: Callable[..., Measurement], **about: int) -> Measurement:
-    """IM-LV-09, 25: mean over sets of scales limited from above of a statistic, by the error of one, the author's."""
-    found = [statistic(tables, row, **about) for row in ROWS if row.startswith("pm_above")]
+    """IM-LV-25: mean over sets of scales limited from above of a statistic, by the error of one, the author's."""
+    found = [statistic(tables, row, **about) for row in _FROM_ABOVE]
     values, errors = [one.value for one in found], [one.error for one in found]
     over = mean(values, f"{len(values)} sets of scales: {min(values):.4g} to {max(values):.4g}")
     return over._replace(error=max(over.error * math.sqrt(len(values) + 1.0), float(np.mean(errors))))
+
+
+def sets_of_scales_as_said(tables: Tables) -> Measurement:
+    """IM-LV-09: proportion of sets of scales limited from above by which all four generating values lie as is said."""
+    places = [[place_in_interval(tables, row, rate).value for rate in range(3)] for row in _FROM_ABOVE]
+    below = [fraction_below(tables, row).value for row in _FROM_ABOVE]
+    within = np.abs(np.array(places) - 0.5).max(axis=1) < _WITHIN
+    note = f"places {np.min(places):.3f} to {np.max(places):.3f}, fractions up to {max(below):.2g}"
+    return proportion_of(within & (np.array(below) < _NONE_BELOW), note)
 
 
 def spread_of_scales(tables: Tables) -> float:
@@ -552,7 +563,6 @@ def abc_moments(chains: Callable[..., Measurement], end: str = "") -> dict[str, 
     }
 
 
-_LIMITS = {"": with_scales, ", limit from above": over_scales}  # on draws that give scales
 _over_summaries = partial(smallest_ratio, others=("summaries",))
 
 MEASURE: dict[str, dict[str, Measure]] = {
@@ -584,15 +594,12 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-LV-09": {
         "smallest log z4": smallest_sampled,
+        "fraction below, log z4": partial(with_scales, statistic=fraction_below),
         **{
-            f"fraction below, log z4{end}": partial(over_sets, statistic=fraction_below)
-            for end, over_sets in _LIMITS.items()
-        },
-        **{
-            f"place of {name}{end}": partial(over_sets, statistic=place_in_interval, rate=i)
-            for end, over_sets in _LIMITS.items()
+            f"place of {name}": partial(with_scales, statistic=place_in_interval, rate=i)
             for i, name in enumerate(COORDINATES[:3])
         },
+        "sets of scales, limit from above": sets_of_scales_as_said,
     },
     "IM-LV-25": abc_moments(with_scales) | abc_moments(over_scales, ", limit from above"),
     "IM-LV-27": abc_moments(of_raw),
