@@ -49,7 +49,7 @@ _THOUSANDS = 2000.0  # Iterations, read from words
 _STANDS = 1e-3  # Acceptance rate below which a chain stays where it starts (IM-LV-26, 27)
 _PUBLISHED_CHAINS = 10
 _FROM_ABOVE = [row for row in ROWS if row.startswith("pm_above")]  # sets of scales limited from above
-_WITHIN, _NONE_BELOW = 0.75, 4.7e-4  # IM-LV-09: bands of places from the middle, and of the fraction below
+_WITHIN = 0.75  # IM-LV-09: band of places, from the middle
 _CONSTRAINED = (("all data", "all"), ("summaries", "summaries"))
 # IM-LV-11: printed factors of the rows of approximate Bayesian computation; those of 1.01 round up to it from 1.015.
 _PRINTED_AS_ONE = 1.005
@@ -304,10 +304,11 @@ def over_scales(tables: Tables, statistic: Callable[..., Measurement], **about: 
 def sets_of_scales_as_said(tables: Tables) -> Measurement:
     """IM-LV-09: proportion of sets of scales limited from above by which all four generating values lie as is said."""
     places = [[place_in_interval(tables, row, rate).value for rate in range(3)] for row in _FROM_ABOVE]
-    below = [fraction_below(tables, row).value for row in _FROM_ABOVE]
+    smallest = [by_rate_and_chain(tables, "smallest", row)[3].min() for row in _FROM_ABOVE]
     within = np.abs(np.array(places) - 0.5).max(axis=1) < _WITHIN
-    note = f"places {np.min(places):.3f} to {np.max(places):.3f}, fractions up to {max(below):.2g}"
-    return proportion_of(within & (np.array(below) < _NONE_BELOW), note)
+    outside = np.array(smallest) > LOG_GENERATING[3]
+    note = f"z1 to z3 in {within.sum()}, z4 in {outside.sum()}; places {np.min(places):.3f} to {np.max(places):.3f}"
+    return proportion_of(within & outside, note)
 
 
 def spread_of_scales(tables: Tables) -> float:
@@ -433,9 +434,19 @@ def narrower_than_drawn(tables: Tables, row: str, figure: str) -> Measurement:
     return of_widths(tables, lambda *chains: max(gmean(typical_sds(one) / drawn) for one in chains))
 
 
-def sets_as_narrow_as_drawn(tables: Tables, row: str, which: str = "all") -> Measurement:
-    """IM-LV-28: proportion of sets of ten chains with pooled sds at most those of figure 4.11, as geometric means."""
-    drawn = np.log(drawn_moments(row, "4.11")[:, 1]).mean()
+def narrower_than_ours(tables: Tables, row: str) -> Measurement:
+    """IM-LV-13: the same over the sds of our own chains on summaries."""
+
+    def largest_ratio(whole: FloatArray, *chains: FloatArray) -> float:
+        return float(max(gmean(typical_sds(one) / typical_sds(whole)) for one in chains))
+
+    return of_widths(tables, largest_ratio, row)
+
+
+def sets_as_narrow(tables: Tables, row: str, which: str = "all", than: str = "") -> Measurement:
+    """IM-LV-13, 28: proportion of sets of ten chains with sds at most those drawn or of a row, as geometric means."""
+    widths = [sd_of(tables, than, i).value for i in range(4)] if than else drawn_moments(row, "4.11")[:, 1]
+    most = np.log(widths).mean()
     moments = chain_moments(tables, first_run(tables, f"{row}_more", row), which)
     if len(moments) <= _PUBLISHED_CHAINS:
         raise MissingData(f"more than {_PUBLISHED_CHAINS} chains: not run at this preset")
@@ -443,7 +454,7 @@ def sets_as_narrow_as_drawn(tables: Tables, row: str, which: str = "all") -> Mea
     def is_as_narrow(sets: IntegerArray) -> BooleanArray:
         means, sds = np.moveaxis(moments, 1, 0)
         squares = np.square(sds)[sets].mean(axis=1) + means[sets].var(axis=1)
-        return 0.5 * np.log(squares).mean(axis=1) <= drawn
+        return 0.5 * np.log(squares).mean(axis=1) <= most
 
     note = f"sets of {_PUBLISHED_CHAINS} of {len(moments)} chains"
     return proportion_of_sets_where(is_as_narrow, len(moments), _PUBLISHED_CHAINS, note)
@@ -631,6 +642,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "ball 100 widest": ball_100_widest,
         "narrower than figure 4.10": partial(narrower_than_drawn, row="pm_normalised", figure="4.10"),
         "narrower than figure 9": partial(narrower_than_drawn, row="pm_raw", figure="EJS 9"),
+        "narrower than ours": partial(narrower_than_ours, row="pm_normalised"),
+        "narrower than ours, raw": partial(narrower_than_ours, row="pm_raw_more"),
+        "HMC narrower than ball 100, all draws": partial(sets_as_narrow, row="hmc", than="ball_100"),
         "near generating values": abc_near_generating,
     },
     "IM-LV-14": {
@@ -681,8 +695,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         )
     },
     "IM-LV-28": {
-        **{f"{ROWS[row].label}, as drawn": partial(sets_as_narrow_as_drawn, row=row) for row in _ABC_ROWS},
-        "moving HMC": partial(sets_as_narrow_as_drawn, row="hmc", which="moved"),
+        **{f"{ROWS[row].label}, as drawn": partial(sets_as_narrow, row=row) for row in _ABC_ROWS},
+        "moving HMC": partial(sets_as_narrow, row="hmc", which="moved"),
     },
     "IM-ALG-02": {f"LV, {name}": partial(failed, row=row) for name, row in _CONSTRAINED},
     "IM-ALG-03": {f"LV, {name}": partial(converged, row=row) for name, row in _CONSTRAINED},
