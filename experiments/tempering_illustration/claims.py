@@ -45,6 +45,11 @@ def moment_difference(tables: Tables, end: str, moment: str) -> Measurement:
     return recorded(*names, by="moment", moment=moment, case=case)(tables)
 
 
+def moments(end: str) -> dict[str, Measure]:
+    """CT-T05 and CT-T06."""
+    return {name: partial(moment_difference, end=end, moment=name) for name in ("mean", "second moment")}
+
+
 def excess(first: Measure, second: Measure) -> Measure:
     """One measurement minus another one, independent of it."""
 
@@ -108,7 +113,9 @@ def joint_distance(tables: Tables, kernel: str) -> Measurement:
     }
     # An empirical distribution function has at most half the error of a correlation.
     errors = [(1.0 if name == "dependence" else 0.5) / math.sqrt(n) for name in distances]
-    return largest(list(distances.values()), errors, [f"largest of 3: {name}" for name in distances])
+    moved = tables.value("share_moved", "kernel", kernel=kernel)
+    names = [f"largest of 3: {name}; {moved:.1%} of chains moved" for name in distances]
+    return largest(list(distances.values()), errors, names)
 
 
 def gradient_error(tables: Tables) -> Measurement:
@@ -127,6 +134,13 @@ def gap_ratio(tables: Tables, quantity: str) -> Measurement:
     """CT-T16: gap of a bound over that with fewer intervals, larger of two ratios."""
     one, two, ten = (batches(tables, quantity, n_intervals) for n_intervals in (1.0, 2.0, 10.0))
     return largest_of({"2 intervals over 1": two / one, "10 intervals over 2": ten / two})
+
+
+def variance_ratio(tables: Tables, quantity: str) -> Measurement:
+    """CT-T16: variance over batches with 10 intervals over that with fewer, larger of two ratios."""
+    means = (tables.values(quantity, "n_intervals", n_intervals=n) for n in (1.0, 2.0, 10.0))
+    one, two, ten = (estimate(lambda each: each.var(ddof=1), kept, method="jackknife") for kept in means)
+    return largest_of({"10 intervals over 1": ten / one, "10 intervals over 2": ten / two})
 
 
 def variance_of_counts(tables: Tables) -> Measurement:
@@ -331,12 +345,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "as printed": swapped_weight,
     },
     "CT-T04": {"Gaussian target": _exact("evidence_identity_error")},
-    **{
-        claim: {
-            moment: partial(moment_difference, end=end, moment=moment) for moment in ("mean", "second moment")
-        }
-        for claim, end in (("CT-T05", "target"), ("CT-T06", "base"))
-    },
+    "CT-T05": moments("target") | {"mass left of zero": partial(less_exact, quantity="mass_left")},
+    "CT-T06": moments("base"),
     "CT-T07": {"least second difference": _exact("least_second_difference")},
     "CT-T08": {
         "base end": _exact("slope_error", by="end_difference_step", end="base", difference_step=1e-3),
@@ -370,6 +380,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "upper bound": partial(batches, quantity="upper_bound_excess", n_intervals=10),
         "lower bound nears": partial(gap_ratio, quantity="lower_bound_excess"),
         "upper bound nears": partial(gap_ratio, quantity="upper_bound_excess"),
+        "variance falls, forward": partial(variance_ratio, quantity="annealed_mean"),
+        "variance falls, reverse": partial(variance_ratio, quantity="reverse_mean"),
     },
     "CT-T19": {
         "variance ratio": variance_of_counts,
