@@ -130,8 +130,12 @@ def resampled_means(work: Work) -> Lines:
         keys = jax.random.split(work.key("sequential", "importance resampling", n), work.replicates(full))
         return np.asarray(jax.jit(jax.vmap(once))(keys))
 
-    far_off = proportion_of(np.abs(means(1000, 1000)) > 0.25)
-    return {"ten points, bias": mean(means(10, 20_000)), "thousand points, share far off": far_off}
+    few, many = means(10, 20_000), means(1000, 1000)
+    return {
+        "ten points, bias": mean(few),
+        "thousand points, bias over that of ten": mean(many) / mean(few),
+        "thousand points, share far off": proportion_of(np.abs(many) > 0.25),
+    }
 
 
 @TOPIC.claim("FN-SM-03", numbers=["largest ratio of a run"])

@@ -65,13 +65,14 @@ def worked_example(work: Work) -> Lines:
 def cheap_gradients(work: Work) -> Lines:
     """Operations of a value with its gradient over those of the value alone, at most those of the dearest chain."""
     graphs = random_graphs(work.rng("graphs"), work.replicates(_N_GRAPHS, least=20))
-    chains = (
+    chains = [
         Graph(1, (), tuple((kind, (k, 0) if kind in _BINARY else (k,)) for k in range(10)), (10,))
         for kind in OPERATIONS
-    )
+    ]
     return {
         "normal energy": tape.cost_of_gradient(tape.record(normal_energy, 3)),
         "chains of one operation, largest": max(map(tape.cost_of_gradient, chains)),
+        "chains of one operation, largest, signs counted": max(tape.cost_of_gradient(c, 1) for c in chains),
         "random graphs, median": estimate(np.median, [tape.cost_of_gradient(graph) for graph, _ in graphs]),
     }
 

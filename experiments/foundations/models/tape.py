@@ -133,14 +133,18 @@ def reverse_sweep(
     return bars
 
 
-def cost_of_gradient(graph: Graph) -> float:
-    """Operations of a value with a reverse sweep (PhD thesis, Algorithm 16) over those of the value alone."""
+def cost_of_gradient(graph: Graph, sign: int = 0) -> float:
+    """Operations of a value with a reverse sweep (PhD thesis, Algorithm 16) over those of the value alone.
+
+    The sign of -y / b, a partial derivative of y = a / b, counts as `sign` operations.
+    """
     kinds = [OPERATIONS[operation] for operation, _ in graph.nodes]
     constants = range(graph.n_inputs, graph.n_inputs + len(graph.constants))
     edges = [i for _, arguments in graph.nodes for i in arguments if i not in constants]
     # A product for each edge; the first term of a variable is not added to anything.
     n_sums = len(graph.outputs) + len(edges) - len({*graph.outputs, *edges})
-    n_reverse = sum(kind.n_partial for kind in kinds) + len(edges) + n_sums
+    n_signs = sign * kinds.count(OPERATIONS["divide"])
+    n_reverse = sum(kind.n_partial for kind in kinds) + n_signs + len(edges) + n_sums
     return 1.0 + n_reverse / sum(kind.n_value for kind in kinds)
 
 
