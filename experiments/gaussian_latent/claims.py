@@ -45,7 +45,7 @@ PM_32 = ("pm_mh", 32)
 
 _GOOD = 0.9  # PM-G27: efficiency is good from this fraction of its peak on
 _HALF_UNITS = {1: 0.0005, 8: 0.005, 32: 0.005}  # PM-G11: of the last digits of 0.025, 0.11 and 0.23
-_ORDINARY = 0.025  # PM-G05, PM-G07, PM-G10, PM-G11: the edge of the bands
+_ORDINARY = 0.025  # PM-G04, G05, G07, G10, G11: the edge of the bands
 _SMALL_STEPS = 0.15  # PM-G06: where figure 3.3 shows the acceptance rate to rise
 _noise = partial(recorded, "sd_log_estimate", "sd_log_estimate_error", case="checks")
 
