@@ -16,7 +16,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series, published_value
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
-from experiments.gaussian_latent.settings import RIVAL_CASES, SIZES, long_case
+from experiments.gaussian_latent.settings import RIVAL_CASES, SIZES, TARGET_ACCEPTANCE, long_case
 from experiments.gaussian_latent.sweeps import (
     Program,
     at_best_steps,
@@ -45,7 +45,7 @@ PM_32 = ("pm_mh", 32)
 
 _GOOD = 0.9  # PM-G27: efficiency is good from this fraction of its peak on
 _HALF_UNITS = {1: 0.0005, 8: 0.005, 32: 0.005}  # PM-G11: of the last digits of 0.025, 0.11 and 0.23
-_ORDINARY = 0.025  # PM-G05, PM-G07, PM-G10, PM-G11: the edge of the bands
+_ORDINARY = 0.025  # PM-G04, G05, G07, G10, G11: the edge of the bands
 _SMALL_STEPS = 0.15  # PM-G06: where figure 3.3 shows the acceptance rate to rise
 _noise = partial(recorded, "sd_log_estimate", "sd_log_estimate_error", case="checks")
 
@@ -78,17 +78,10 @@ def efficiency_of(tables: Tables, program: Program, more: str = "") -> xr.DataAr
     return sweep_of(tables, "ess_per_evaluation", program, more=more)
 
 
-def around_peak(tables: Tables, method: str, size: int) -> xr.DataArray:
-    """The same from the case with more chains around the peak, of PM MH with one importance sample."""
-    return efficiency_of(tables, (method, size), "pm_mh_one" if (method, size) == PM else "")
-
-
-def best_step(tables: Tables, method: str, size: int) -> Measurement:
-    """PM-G04, G14: the step size of the peak, which is known to a point of the sweep."""
-    sweep = around_peak(tables, method, size)
-    note = "peak of a five-point moving average"
-    points = sweep["point"].values
-    found = statistic(lambda curve: float(points[np.argmax(smoothed(curve))]), sweep, note=note)
+def best_step(tables: Tables, size: int) -> Measurement:
+    """PM-G14: the step size of the peak, which is known to a point of the sweep."""
+    sweep, note = efficiency_of(tables, ("apm_mi_mh", size)), "peak of a five-point moving average"
+    found = statistic(lambda c: float(sweep["point"].values[np.argmax(smoothed(c))]), sweep, note=note)
     return with_rounding(found, rounding_error(sweep), sweep)
 
 
@@ -122,10 +115,11 @@ def tail_of_drawn(
     return Measurement(tail, abs(tail - farthest) / 2.0, note)
 
 
-def peak_value(tables: Tables, size: int) -> Measurement:
-    """PM-G05."""
+def peak_over_data(tables: Tables, size: int, claim: str) -> Measurement:
+    """PM-G04, where the peak is, and PM-G05, its height."""
     curves = by_data(tables, "pm_mh_peaks", "ess_per_evaluation", size).mean("chain")
-    return tail_of_drawn(np.array([height(curve) for curve in curves.values]), "PM-G05", size)
+    places = curves["step_size"].values[smoothed(curves.values).argmax(axis=1)]
+    return tail_of_drawn(smoothed(curves.values).max(axis=1) if claim == "PM-G05" else places, claim, size)
 
 
 def best_over_sizes(tables: Tables, quantity: str) -> Measurement:
@@ -255,6 +249,20 @@ def largest_acceptance(tables: Tables, size: int) -> Measurement:
     return tail_of_drawn(rates.mean("chain").max("step_size").values, "PM-G07", size)
 
 
+def largest_over_steps(tables: Tables, size: int) -> Measurement:
+    """PM-G07: the largest rate over all step sizes."""
+    rates = sweep_of(tables, "acceptance_position", ("pm_mh", size))
+    names = [f"at step size {point:g}" for point in rates["point"].values]
+    return largest(average(rates), error_between_chains(rates.values.T), names)
+
+
+def last_close_step(tables: Tables) -> Measurement:
+    """PM-G07: the largest step size with a rate within a tenth of the target, 0 for none."""
+    rates, close = sweep_of(tables, "acceptance_position", PM_32), 0.9 * TARGET_ACCEPTANCE
+    found = statistic(lambda c: float(np.max(rates["point"].values[c >= close], initial=0.0)), rates)
+    return with_rounding(found, rounding_error(rates), rates)
+
+
 def efficiency_at_largest_acceptance(tables: Tables) -> Measurement:
     """PM-G07: as a fraction of the peak."""
     rates, efficiency = sweep_of(tables, "acceptance_position", PM_32), efficiency_of(tables, PM_32)
@@ -344,9 +352,15 @@ def longest_run(tables: Tables, method: str, size: int) -> Measurement:
     return mean(runs, f"longest runs of the chains: {', '.join(f'{run:g}' for run in np.sort(runs))}")
 
 
+def of_pm_mh(tables: Tables, size: int) -> dict[str, Any]:
+    """Where long chains of PM MH are, of the case with more of them where it was run."""
+    place = long_case("pm_mh", size)
+    return {**place, "case": first_run(tables, f"{place['case']}_more", place["case"])}
+
+
 def log_longest_run(tables: Tables, size: int) -> Measurement:
     """PM-G09: mean log of these runs of PM MH, which are skew."""
-    return mean(np.log(tables.values("longest_run_window", **long_case("pm_mh", size))))
+    return mean(np.log(tables.values("longest_run_window", **of_pm_mh(tables, size))))
 
 
 def less_runs(tables: Tables, size: int) -> Measurement:
@@ -361,8 +375,7 @@ def long_histograms(tables: Tables, method: str, n_importance: int) -> FloatArra
 
 def relative_roughness(tables: Tables, size: int) -> FloatArray:
     """Roughness of histograms of PM MH [chain] over that expected of as many independent draws."""
-    place = long_case("pm_mh", size)
-    place["case"] = first_run(tables, f"{place['case']}_more", place["case"])
+    place = of_pm_mh(tables, size)
     density = tables.values("exact_density_position", "bin", **place)
     weights, n_draws = density / density.sum(), tables.value("n_iterations", **place)
     bends = np.diff(weights, 2) ** 2
@@ -456,14 +469,18 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G02": {"as printed": sd_ratio_as_printed, **by_size(sd_ratio, " corrected")},
     "PM-G03": {f"N = 1 over N = {n}": partial(_extreme, above=PM, below=("pm_mh", n)) for n in SIZES[1:]},
-    "PM-G04": by_size(best_step, method="pm_mh"),
-    "PM-G05": by_size(peak_value),
+    **{claim: by_size(peak_over_data, claim=claim) for claim in ("PM-G04", "PM-G05")},
     "PM-G06": {
         **by_size(rise_over_data, sizes=(1, 8)),
         **by_size(first_rise, ", figure", sizes=(1, 8)),
         "N = 1 less N = 8": partial(rise_over_data, size=1, less=8),
     },
-    "PM-G07": {**by_size(largest_acceptance), "N = 32 efficiency there": efficiency_at_largest_acceptance},
+    "PM-G07": {
+        **by_size(largest_acceptance),
+        **by_size(largest_over_steps, " over all steps"),
+        "N = 32 last step": last_close_step,
+        "N = 32 efficiency there": efficiency_at_largest_acceptance,
+    },
     "PM-G08": {
         f"N = {size}{drawn}": partial(
             extreme_ratio, quantity="ess_per_second", above=("pm_mh", size), below=PM
@@ -478,7 +495,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G10": {
         **by_size(noisiness, " histogram"),
-        **by_size(noisiness_of_drawn, " histogram, figure"),
+        **by_size(noisiness_of_drawn, " histogram, figure", sizes=(32,)),
     },
     "PM-G11": {**by_size(independence_acceptance), **by_size(independence_trend, " trend")},
     "PM-G12": {
@@ -486,7 +503,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G13": {"best N of each": partial(best_over_sizes, quantity="ess_per_second")},
     "PM-G14": {
-        **by_size(best_step, " best step", sizes=(1,), method="apm_mi_mh"),
+        **by_size(best_step, " best step", sizes=(1,)),
         **by_size(target_step, " target"),
         **by_size(efficiency_at_target, " efficiency there"),
     },

@@ -326,7 +326,7 @@ def _efficiency_legend(figure: Figure, published: PublishedMarks, methods: set[s
 
 
 def _published_peak(axis: Axes, published: PublishedMarks, size: int, unit: float, colour: str) -> None:
-    step, peak = published("PM-G04", f"N = {size}"), published("PM-G05", f"N = {size}, one data set")
+    step, peak = (published(claim, f"N = {size}, one data set") for claim in ("PM-G04", "PM-G05"))
     published_mark(axis, step, peak, unit=unit, colour=colour)
 
 
