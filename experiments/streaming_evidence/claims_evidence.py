@@ -10,7 +10,7 @@ from scipy import stats
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest_of, mean, mean_proportion, proportion_of
-from auxmc_pipeline.tables import Measure, MissingData, Tables
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
 from experiments.streaming_evidence.model import rows
 from experiments.streaming_evidence.nested import PUBLISHED
 from experiments.streaming_evidence.problem import HYBRID_ROWS
@@ -330,7 +330,8 @@ def poor_modes_left(tables: Tables, stream: str) -> Measurement:
 
 def better_than_one_gaussian(tables: Tables, stream: str) -> Measurement:
     """SE-40: fraction of the particles that fit the rows of a stream better than a single Gaussian does."""
-    case, dims = f"starts__stream-{stream}", ("repeat", "particle")
+    dims = ("repeat", "particle")
+    case = first_run(tables, "starts_more" if stream == "mixture" else "", f"starts__stream-{stream}")
     read = partial(tables.array, "log_likelihood_per_row", *dims, table="start_repeat_particle")
     fits = read(case=case, start="growing")
     data = rows(stream, int(tables.setting("n_rows", case=case)))
