@@ -25,6 +25,7 @@ from experiments.streaming_evidence.stream_runs import (
     estimates,
     full_data,
     full_data_errors,
+    most_rows_of_ais,
     published,
     reference,
     reference_at,
@@ -248,11 +249,11 @@ def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
     return mean(found, f"NS {nested.mean():.2g} a row; all runs within {width:.2g}")
 
 
-def annealed_over_nested(tables: Tables, cost: str) -> Measurement:
-    """SE-25."""
+def annealed_over_nested(tables: Tables, cost: str, model: str = "linear") -> Measurement:
+    """SE-25; beyond linear regression AIS was not run for a million rows."""
     if cost == "operations":
-        works = (full_work(tables, "linear", name, ALL_ROWS) for name in ("ais", "nested"))
-        return ratio_of_work("linear", *works)
+        n_rows = ALL_ROWS if model == "linear" else most_rows_of_ais(tables, model)
+        return ratio_of_work(model, *(full_work(tables, model, name, n_rows) for name in ("ais", "nested")))
     above, below = (full_cost(tables, "linear", name, ALL_ROWS, cost) for name in ("ais", "nested"))
     return ratio(above, below)
 
@@ -365,6 +366,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-25": {
         **{name: partial(annealed_over_nested, cost=cost) for name, cost in COSTS.items()},
         "quotient of speed-ups": partial(annealed_over_nested, cost="operations"),
+        **{
+            f"{m}, operations": partial(annealed_over_nested, cost="operations", model=m)
+            for m in MODEL_CASES[1:]
+        },
     },
     "SE-30": {
         "slope": partial(_growth, cost="seconds"),
@@ -419,6 +424,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "no gain": partial(updated_cost, cost="seconds"),
     },
 }
+for _claim in ("SE-34", "SE-36", "SE-38"):  # lines of ours judge printed sizes by two edges
+    MEASURE[_claim] |= {f"{name}, both edges": measure for name, measure in MEASURE[_claim].items()}
 
 NUMBERS: dict[str, Measure] = {
     **{

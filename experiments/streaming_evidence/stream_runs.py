@@ -171,6 +171,11 @@ def full_data(tables: Tables, model: str, quantity: str, size: float) -> FloatAr
     return values_at(by_size(tables, model, quantity), size)
 
 
+def most_rows_of_ais(tables: Tables, model: str) -> float:
+    """Most rows of a model for which annealed importance sampling was run."""
+    return float(row_counts(by_size(tables, model, "annealed_log_evidence"))[-1])
+
+
 def full_data_errors(tables: Tables, model: str, rival: str) -> pd.DataFrame:
     """Errors in nats of an estimator that needs all rows, as `by_size` gives them."""
     truth = by_size(tables, model, "exact").iloc[0] if model == "linear" else reference(tables, model)
