@@ -207,6 +207,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         for model in MODEL_CASES
     },
 }
+for _claim in ("SE-50", "SE-53", "SE-56"):  # as in `claims_evidence`
+    MEASURE[_claim] |= {f"{name}, both edges": measure for name, measure in MEASURE[_claim].items()}
 
 NUMBERS: dict[str, Measure] = {
     **{

@@ -10,7 +10,7 @@ from scipy import stats
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest_of, mean, mean_proportion, proportion_of
-from auxmc_pipeline.tables import Measure, MissingData, Tables
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
 from experiments.streaming_evidence.model import rows
 from experiments.streaming_evidence.nested import PUBLISHED
 from experiments.streaming_evidence.problem import HYBRID_ROWS
@@ -25,6 +25,7 @@ from experiments.streaming_evidence.stream_runs import (
     estimates,
     full_data,
     full_data_errors,
+    most_rows_of_ais,
     published,
     reference,
     reference_at,
@@ -248,11 +249,11 @@ def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
     return mean(found, f"NS {nested.mean():.2g} a row; all runs within {width:.2g}")
 
 
-def annealed_over_nested(tables: Tables, cost: str) -> Measurement:
-    """SE-25."""
+def annealed_over_nested(tables: Tables, cost: str, model: str = "linear") -> Measurement:
+    """SE-25; beyond linear regression AIS was not run for a million rows."""
     if cost == "operations":
-        works = (full_work(tables, "linear", name, ALL_ROWS) for name in ("ais", "nested"))
-        return ratio_of_work("linear", *works)
+        n_rows = ALL_ROWS if model == "linear" else most_rows_of_ais(tables, model)
+        return ratio_of_work(model, *(full_work(tables, model, name, n_rows) for name in ("ais", "nested")))
     above, below = (full_cost(tables, "linear", name, ALL_ROWS, cost) for name in ("ais", "nested"))
     return ratio(above, below)
 
@@ -330,7 +331,8 @@ def poor_modes_left(tables: Tables, stream: str) -> Measurement:
 
 def better_than_one_gaussian(tables: Tables, stream: str) -> Measurement:
     """SE-40: fraction of the particles that fit the rows of a stream better than a single Gaussian does."""
-    case, dims = f"starts__stream-{stream}", ("repeat", "particle")
+    dims = ("repeat", "particle")
+    case = first_run(tables, "starts_more" if stream == "mixture" else "", f"starts__stream-{stream}")
     read = partial(tables.array, "log_likelihood_per_row", *dims, table="start_repeat_particle")
     fits = read(case=case, start="growing")
     data = rows(stream, int(tables.setting("n_rows", case=case)))
@@ -364,6 +366,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-25": {
         **{name: partial(annealed_over_nested, cost=cost) for name, cost in COSTS.items()},
         "quotient of speed-ups": partial(annealed_over_nested, cost="operations"),
+        **{
+            f"{m}, operations": partial(annealed_over_nested, cost="operations", model=m)
+            for m in MODEL_CASES[1:]
+        },
     },
     "SE-30": {
         "slope": partial(_growth, cost="seconds"),
@@ -418,6 +424,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "no gain": partial(updated_cost, cost="seconds"),
     },
 }
+for _claim in ("SE-34", "SE-36", "SE-38"):  # lines of ours judge printed sizes by two edges
+    MEASURE[_claim] |= {f"{name}, both edges": measure for name, measure in MEASURE[_claim].items()}
 
 NUMBERS: dict[str, Measure] = {
     **{

@@ -27,6 +27,7 @@ from experiments.streaming_evidence.stream_runs import (
     final_rows,
     following,
     following_redrawn,
+    most_rows_of_ais,
     published,
     reference_at,
     row_counts,
@@ -87,8 +88,8 @@ def steps_over_enough(tables: Tables, n_components: int, change: int) -> Measure
     return estimate(lambda a, b: float(a.mean() / b.mean()), above, below, method="paired", note=note)
 
 
-def cusps_at_changes(tables: Tables) -> Measurement:
-    """SE-72, runs whose drops from chunk to chunk after the changes exceed all others, shuffled ones as well."""
+def cusps_at_changes(tables: Tables, threshold: float | None = None) -> Measurement:
+    """SE-72, runs whose drops after the changes exceed all others, shuffled ones too, or a threshold between them."""
     found: list[bool] = []
     for k in COMPONENTS:
         scores = row_scores(following_redrawn(tables, k, "non_stationary"))
@@ -96,7 +97,8 @@ def cusps_at_changes(tables: Tables) -> Measurement:
         places = [_chunk_after(scores, change) - 1 for change in CHANGES]
         drops, others = (-np.diff(table.to_numpy(), axis=1) for table in (scores, shuffled))
         others = np.concatenate([np.delete(drops, places, axis=1), others], axis=1)
-        found += list(drops[:, places].min(axis=1) > others.max(axis=1))
+        least, most = drops[:, places].min(axis=1), others.max(axis=1)
+        found += list(least > most if threshold is None else (least > threshold) & (most <= threshold))
     return proportion(float(np.mean(found)), len(found) / len(COMPONENTS))  # models share the data sets
 
 
@@ -328,7 +330,7 @@ def early_steps(tables: Tables, free: int = 0) -> Measurement:
 
 def over_rivals(tables: Tables, *settings: StreamRuns) -> Measurement:
     """Largest distance of some mean log evidences from nested sampling, over that of AIS, at the most rows of AIS."""
-    n_rows = most_rows_of_ais(tables)
+    n_rows = most_rows_of_ais(tables, "mixture")
     rivals = [estimates(tables, "mixture", name, n_rows) for name in RIVALS]
     own = [values_at(runs.curve("log_evidence"), n_rows) for runs in settings]
 
@@ -339,11 +341,6 @@ def over_rivals(tables: Tables, *settings: StreamRuns) -> Measurement:
     each = ", ".join(f"{values.mean():.0f}" for values in own)
     note = f"at {n_rows:.0f} rows: {each}; NS {rivals[0].mean():.0f}, AIS {rivals[1].mean():.0f} nats"
     return estimate(over, *rivals, *own, method="jackknife", note=note)
-
-
-def most_rows_of_ais(tables: Tables) -> float:
-    """Most rows of the mixture for which annealed importance sampling was run."""
-    return float(row_counts(by_size(tables, "mixture", "annealed_log_evidence"))[-1])
 
 
 def targets_at_end(tables: Tables) -> Measurement:
@@ -476,7 +473,7 @@ def spread_of_settings(tables: Tables, without: tuple[str, ...] = ()) -> Measure
     names = [name for name in run if name in swept and name not in ("target_share=0.1", *without)]
     cases = ("few_moves", *MORE_REPEATS)
     curves = [varied(tables, case_with(tables, name, cases), name).curve("log_evidence") for name in names]
-    n_rows = most_rows_of_ais(tables)
+    n_rows = most_rows_of_ais(tables, "mixture")
     rivals = (estimates(tables, "mixture", name, n_rows) for name in RIVALS)
 
     def relative_spread(*runs: FloatArray) -> float:
@@ -518,14 +515,18 @@ MEASURE: dict[str, dict[str, Measure]] = {
             for k in COMPONENTS
         },
     },
-    "SE-72": {"changes found": cusps_at_changes, "found blind": changes_found},
+    "SE-72": {
+        "changes found": cusps_at_changes,
+        "one threshold": partial(cusps_at_changes, threshold=_CUSP),
+        "found blind": changes_found,
+    },
     "SE-73": {f"K = {k}, two orders": partial(orders_agree, n_components=k) for k in COMPONENTS},
     "SE-74": {
         "5 above 3, shuffled": partial(gap, low=3, high=5),
         "7 above 3, shuffled": partial(gap, low=3, high=7),
         "gap ratio": gap_ratio,
     },
-    "SE-75": {f"{k} and {m}": partial(told_apart, pair=(k, m)) for k, m in ((3, 5), (5, 7))},
+    "SE-75": {f"{k} and {m}": partial(told_apart, pair=(k, m)) for k, m in ((3, 5), (5, 7), (3, 7))},
     "SE-80": {
         "error": partial(growth, name="particles", what="error"),
         **_early_growth("particles"),

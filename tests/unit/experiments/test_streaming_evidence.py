@@ -229,7 +229,8 @@ def test_a_change_is_found_in_the_chunk_after_it_alone(monkeypatch, first, expec
     table = lambda stream: pd.DataFrame([scores[stream]] * 2, columns=ends)
     monkeypatch.setattr(claims_settings, "following_redrawn", lambda tables, n_components, stream: stream)
     monkeypatch.setattr(claims_settings, "row_scores", table)
-    assert claims_settings.cusps_at_changes(Tables({})).value == expected
+    found = [claims_settings.cusps_at_changes(Tables({}), threshold).value for threshold in (None, 0.2)]
+    assert found == [expected] * 2
 
 
 # Sums computed once by an independent program from the same recipe: first column of 100 000 rows, last of 1000.
