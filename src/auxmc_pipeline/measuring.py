@@ -308,12 +308,16 @@ def left_out_error(without: ArrayLike) -> float:
 
 
 def _bootstrap_error(statistic: Statistic, groups: Sequence[FloatArray], places: Sequence[int]) -> float:
-    """Spread of a statistic where the replicates of the samples at some places are drawn again."""
+    """Spread of a statistic where the replicates of the samples at some places are drawn again.
+
+    Resampled replicates vary by (n - 1) / n of their variance.
+    """
+    n = len(groups[places[0]])
     rng, resampled = np.random.default_rng(0), []
     for _ in range(_RESAMPLES):
         drawn = (g[rng.integers(len(g), size=len(g))] if i in places else g for i, g in enumerate(groups))
         resampled.append(float(statistic(*drawn)))
-    return float(np.std(resampled)) if np.isfinite(resampled).all() else math.nan
+    return math.sqrt(n / (n - 1)) * float(np.std(resampled)) if np.isfinite(resampled).all() else math.nan
 
 
 def _left_out_error(statistic: Statistic, groups: Sequence[FloatArray], places: Sequence[int]) -> float:
