@@ -44,11 +44,6 @@ def _narrow_over_broad(values: xr.DataArray) -> Measurement:
     return exact(float(_at_sd(values, 0.52) / _at_sd(values, 0.8)))
 
 
-def _relative_variances(tables: Tables) -> xr.DataArray:
-    """Of the weights of figure 2.5: their effective fraction is 1 / (1 + relative variance)."""
-    return 1.0 / tables.array("fig_2_5_effective_share", "fig_2_5_sd") - 1.0
-
-
 def _ratio_to_draws(tables: Tables) -> Measurement:
     """Largest error of Simpson's rule in 4 and 8 dimensions over that of as many draws."""
     names = "quadrature_dim", "quadrature_panels"
@@ -103,6 +98,12 @@ def _p_value_of_moments(tables: Tables) -> Measurement:
     return Measurement(12.0 * float(tails.min()), 12.0 * float(errors[tails.argmin()]))
 
 
+def _acceptance_in_many(tables: Tables) -> Measurement:
+    """On N(0, I) in 100 dimensions, from that in one: 2 F(1 / s^2) if the leapfrog map stretches by s and 1 / s."""
+    one = tables.rows("line", "measured", line="FN-HM-11 step 0.1, acceptance probability").iloc[0]
+    return exact(2.0 * float(stats.f.cdf(math.tan(0.25 * math.pi * one["measured"]) ** 2, 100, 100)))
+
+
 DERIVED: dict[str, dict[str, Measure]] = {
     "FN-IS-04": {
         "largest weight on the axis, sd 0.52 over sd 0.8": lambda t: _narrow_over_broad(
@@ -111,7 +112,10 @@ DERIVED: dict[str, dict[str, Measure]] = {
         "place of the largest weight, sd 0.52": lambda t: exact(
             float(_at_sd(_drawn_weights(t), 0.52).idxmax("fig_2_5_x"))
         ),
-        "relative variance of w, narrow over broad": lambda t: _narrow_over_broad(_relative_variances(t)),
+        "relative variance of w, narrow over broad": lambda t: _narrow_over_broad(
+            # The effective fraction is 1 / (1 + relative variance).
+            1.0 / t.array("fig_2_5_effective_share", "fig_2_5_sd") - 1.0
+        ),
     },
     "FN-MC-02": {
         "narrow integrand, 6 dimensions, error over that of draws": _ratio_to_draws_if_narrow,
@@ -123,6 +127,7 @@ DERIVED: dict[str, dict[str, Measure]] = {
         "mass within a tenth of the root of D, D = 100": lambda t: exact(float(_masses_of_shells(t)[-1])),
         "least rise of that mass": lambda t: exact(float(np.diff(_masses_of_shells(t)).min())),
     },
+    "FN-HM-11": {"step 0.1, acceptance probability, 100 dimensions": _acceptance_in_many},
     "FN-SL-05": {"p-value of six moments": _p_value_of_moments},
 }
 """Lines that are measured from arrays of figures or from many lines, or that need no run."""
