@@ -242,11 +242,11 @@ def rise_over_data(tables: Tables, size: int, less: int = 0) -> Measurement:
     return mean(rises, f"{np.sum(rises > 0.0)} of {rises.size} data sets above 0")
 
 
-def largest_acceptance(tables: Tables, size: int) -> Measurement:
-    """PM-G07."""
+def largest_rates(tables: Tables, size: int) -> FloatArray:
+    """PM-G07: the largest acceptance rate of each data set, over small step sizes."""
     case = "pm_mh_small_steps_32" if size == 32 else "pm_mh_small_steps"
     rates = by_data(tables, case, "acceptance_position", size)
-    return tail_of_drawn(rates.mean("chain").max("step_size").values, "PM-G07", size)
+    return np.asarray(rates.mean("chain").max("step_size"))
 
 
 def largest_over_steps(tables: Tables, size: int) -> Measurement:
@@ -476,8 +476,9 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         "N = 1 less N = 8": partial(rise_over_data, size=1, less=8),
     },
     "PM-G07": {
-        **by_size(largest_acceptance),
-        **by_size(largest_over_steps, " over all steps"),
+        **by_size(lambda tables, size: tail_of_drawn(largest_rates(tables, size), "PM-G07", size)),
+        **by_size(largest_over_steps, " over all steps", sizes=(1, 8)),
+        "N = 32 over all steps": lambda tables: of_another_data_set(largest_rates(tables, 32)),
         "N = 32 last step": last_close_step,
         "N = 32 efficiency there": efficiency_at_largest_acceptance,
     },
