@@ -78,25 +78,6 @@ def _all_known(values: FloatArray, quantity: str) -> FloatArray:
     return values
 
 
-def chain_moment(tables: Tables, case: str, moment: str) -> _Moment:
-    """Posterior "mean" or "sd" by the chains that moved, with its error from leaving chains out [parameter]."""
-    n_draws = tables.setting("n_draws", case=case)
-    if n_draws < 2:
-        raise MissingData(f"{case}: chains of a single draw have no standard deviation")
-
-    def pooled(means: FloatArray, sds: FloatArray) -> float:
-        if moment == "mean":
-            return float(means.mean())
-        between = n_draws * np.sum((means - means.mean()) ** 2)
-        squares = (n_draws - 1) * np.sum(sds**2) + between
-        return math.sqrt(float(squares) / (n_draws * means.size - 1))
-
-    kept = moved(tables, case)
-    means, sds = (by_parameter(tables, case, name)[kept].T for name in ("chain_mean", "chain_sd"))
-    found = [estimate(pooled, *of_chains, method="paired") for of_chains in zip(means, sds, strict=True)]
-    return np.array([one.value for one in found]), np.array([one.error for one in found])
-
-
 def reference_moment(tables: Tables, moment: str, target: str, prior: str = "strong") -> _Moment:
     """The "mean" or "sd" of a reference posterior, with its Monte Carlo standard error [parameter]."""
     value, error = (
@@ -142,10 +123,11 @@ def posterior_moment(tables: Tables, moment: str, parameter: str) -> Measurement
 
 
 def moment_of_method(tables: Tables, case: str, moment: str) -> _Moment:
-    """IM-GL-02: of the chains of constrained HMC, and of the reference posterior of another method."""
-    if case == "constrained_hmc":
-        return chain_moment(tables, case, moment)
-    return reference_moment(tables, moment, _TARGETS[case])
+    """IM-GL-02: by draws of constrained HMC, or of the reference posterior of another method [parameter]."""
+    if case != "constrained_hmc":
+        return reference_moment(tables, moment, _TARGETS[case])
+    found = [posterior_moment(tables, moment, name) for name in PARAMETERS]
+    return np.array([one.value for one in found]), np.array([one.error for one in found])
 
 
 def distance_from_truth(tables: Tables, case: str = "constrained_hmc") -> Measurement:
