@@ -107,14 +107,14 @@ def ess_by_inner_steps(tables: Tables) -> Measurement:
     return (mean(high) / mean(low)).noted(note)
 
 
-def failures_undivided(tables: Tables) -> Measurement:
-    """IM-ALG-08, undivided steps."""
-    _, (many, divided) = few_and_many_inner_steps(tables, "failed_share")
-    whole = tables.values("undivided_failed", "chain", case="undivided")
+def against_undivided(quantity: str, undivided: str, tables: Tables) -> Measurement:
+    """IM-ALG-08: failures of undivided steps less those with most sub-steps; acceptances with these over theirs."""
+    _, (many, divided) = few_and_many_inner_steps(tables, quantity)
+    whole = tables.values(undivided, "chain", case="undivided")
     n_draws = tables.setting("n_cost_draws", case="costs")
     found, before = (mean_proportion(part, n_draws) for part in (whole, divided))
-    note = f"{found.value:.2g} without sub-steps, {before.value:.2g} with {many:g}"
-    return (found - before).noted(note)
+    note = f"{found.value:.4g} without sub-steps, {before.value:.4g} with {many:g}"
+    return (found - before if quantity == "failed_share" else before / found).noted(note)
 
 
 def smallest_singular_value(tables: Tables) -> Measurement:
@@ -238,7 +238,13 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "published updates, power of L": partial(growth_of_cost, "update_operations_by_rank", "update_rank"),
         "low rank operations": partial(growth_of_cost, "gram_markovian_operations", "structured_size"),
     },
-    "IM-ALG-08": {"gradients": ess_by_inner_steps, "undivided steps": failures_undivided},
+    "IM-ALG-08": {
+        "gradients": ess_by_inner_steps,
+        "accepted per gradient, undivided": partial(
+            against_undivided, "inner_acceptance", "undivided_accepted"
+        ),
+        "undivided steps": partial(against_undivided, "failed_share", "undivided_failed"),
+    },
     "IM-ALG-09": {"noisy": smallest_singular_value},
     "IM-ALG-10": {
         **{
