@@ -204,7 +204,7 @@ def _published_curve(error: str, method: str, n_samples: float) -> list[tuple[fl
     found = [
         (float(setting.removeprefix(name).removesuffix(" samples")), value)
         for setting, value in published_settings("boltzmann", "CT-B16").items()
-        if setting.startswith(name)
+        if setting.startswith(name) and setting.endswith(" samples")
     ]
     return [(n, value) for n, value in found if n <= _REACH * n_samples]
 
