@@ -83,10 +83,9 @@ def _run_program(
         context,
         (_label(settings), settings.design, method, n_importance),
         _sampler(estimate, method, settings, posterior.dim),
+        settings,
         n_draws=long_chain_draws(settings, method, n_importance),
-        n_chains=settings.n_chains,
         sweep=swept_scales(settings, method),
-        block_size=settings.block_size,
     )
     about: dict[str, Sequence[Any]] = {"method": [method], "n_importance": [n_importance]}
     groups = _measured(posterior, settings, chains, method, n_importance)

@@ -59,10 +59,10 @@ def _chains(problem: Problem, settings: Settings, context: RunContext) -> dict[s
         context,
         (problem.label, settings.method, settings.start),
         _sampler(problem, settings, starts),
+        settings,
         n_draws=settings.n_warm_up + settings.n_draws,
         n_chains=1,
         sweep=sweep,
-        block_size=settings.block_size,
         vectorise=False,
     )
     draws = _labelled(chains, problem, settings)

@@ -63,6 +63,7 @@ def _estimator_study(problem: Problem, settings: Settings, context: RunContext) 
         context,
         ("weights",),
         _weights_at(problem, positions, step_sizes, settings.n_weights),
+        settings,
         n_draws=1,
         n_chains=1,
         sweep={"reference": list(range(n_points))},
@@ -96,10 +97,9 @@ def _small_steps(problem: Problem, settings: Settings, context: RunContext, posi
         context,
         ("fixed_step", "pm_mh", 1),
         _sampler(problem, settings, "pm_mh", 1, 0, start),
+        settings,
         n_draws=settings.n_fixed_step_draws,
-        n_chains=settings.n_chains,
         sweep={"scale": settings.fixed_step_sizes},
-        block_size=settings.block_size,
         vectorise=False,
     )
 
@@ -115,10 +115,9 @@ def _adaptive_chains(
         context,
         names,
         _sampler(problem, settings, method, n_importance, n_batches, start),
+        settings,
         n_draws=n_draws,
-        n_chains=settings.n_chains,
         sweep={"scale": [settings.bracket_width if method.endswith("_ss") else settings.step_size]},
-        block_size=settings.block_size,
         vectorise=False,
         lanes_per_unit=1,
     )

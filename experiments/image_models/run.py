@@ -92,10 +92,10 @@ class _Case:
                 own,
                 (self.problem.label, method),
                 sampler,
+                settings,
                 n_draws=n_draws,
                 n_chains=n_repetitions * settings.n_chains,
                 sweep={"image": groups[number]},
-                block_size=settings.block_size,
             )
             self.context.n_resumed += own.n_resumed
             return {**measure.chain_sums(chains.draws), "run_s": np.asarray([chains.run_s])}
@@ -124,6 +124,7 @@ class _Case:
             self.context,
             (self.problem.label, name),
             sampler,
+            self.settings,
             n_draws=self.settings.n_runs,
             n_chains=n_lanes,
             sweep={"image": list(range(self.settings.n_images))},

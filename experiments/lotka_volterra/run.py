@@ -95,14 +95,13 @@ def _run_program(
         context,
         (problem.label, scheme, method),
         Sampler(build, initial, program.record),
-        n_draws=settings.n_draws,
+        settings,
         n_chains=1,
         sweep={
             "tolerance": tolerances(settings, method),
             "step_size": step_sizes(settings, method),
             "start": list(range(settings.n_chains)),
         },
-        block_size=settings.block_size,
         vectorise=method.startswith("pm_"),  # all updates cost the same: no lane waits for another
     )
     names = {"coordinate": list(COORDINATES)}
