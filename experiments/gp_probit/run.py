@@ -93,15 +93,9 @@ def _small_steps(problem: Problem, settings: Settings, context: RunContext, posi
     def start(key: Array) -> Array:
         return starts[jax.random.randint(key, (), 0, len(starts))]
 
-    return run_chains(
-        context,
-        ("fixed_step", "pm_mh", 1),
-        _sampler(problem, settings, "pm_mh", 1, 0, start),
-        settings,
-        n_draws=settings.n_fixed_step_draws,
-        sweep={"scale": settings.fixed_step_sizes},
-        vectorise=False,
-    )
+    names, sampler = ("fixed_step", "pm_mh", 1), _sampler(problem, settings, "pm_mh", 1, 0, start)
+    n_draws, sweep = settings.n_fixed_step_draws, {"scale": settings.fixed_step_sizes}
+    return run_chains(context, names, sampler, settings, n_draws=n_draws, sweep=sweep, vectorise=False)
 
 
 def _adaptive_chains(
@@ -111,15 +105,10 @@ def _adaptive_chains(
     _, method, n_importance = names
     n_batches = settings.n_batches if method.endswith("_mh") else 0
     start = partial(_best_prior_draw, problem) if method == "pm_hmc" else problem.model.sample_prior
+    sampler = _sampler(problem, settings, method, n_importance, n_batches, start)
+    sweep = {"scale": [settings.bracket_width if method.endswith("_ss") else settings.step_size]}
     return run_chains(
-        context,
-        names,
-        _sampler(problem, settings, method, n_importance, n_batches, start),
-        settings,
-        n_draws=n_draws,
-        sweep={"scale": [settings.bracket_width if method.endswith("_ss") else settings.step_size]},
-        vectorise=False,
-        lanes_per_unit=1,
+        context, names, sampler, settings, n_draws=n_draws, sweep=sweep, vectorise=False, lanes_per_unit=1
     )
 
 
