@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
+from auxmc.driver.blocks import Sampler
 from auxmc_pipeline.chain_statistics import without_sweep
 from auxmc_pipeline.chains import Chains, RunContext, run_chains
 from experiments.boltzmann import measure
@@ -82,15 +83,9 @@ class _Program(NamedTuple):
         """Statistics of annealed runs."""
         numbers, repeats = self.numbers, self.settings.n_repeats
         n_gradients = numbers.n_runs * (self.n_temperatures - 1) * numbers.n_steps
-        chains = run_chains(
-            self.context,
-            self._names(problem),
-            annealed_sampler(self.settings, problem, numbers, self.n_temperatures),
-            n_draws=repeats,
-            n_chains=numbers.n_runs,
-            sweep={"step_size": [numbers.step_size]},
-            block_size=max(1, _GRADIENTS_A_BLOCK // max(1, n_gradients)),
-        )
+        sampler = annealed_sampler(self.settings, problem, numbers, self.n_temperatures)
+        size = max(1, _GRADIENTS_A_BLOCK // max(1, n_gradients))
+        chains = self._run(problem, "", sampler, repeats, numbers.n_runs, size)
         statistics = measure.annealed_statistics(without_sweep(chains).draws, problem)
         return statistics.merge(_cost(chains, n_gradients, repeats)), None
 
@@ -115,22 +110,28 @@ class _Program(NamedTuple):
         return statistics, curves
 
     def _chains(self, problem: Problem, stream: str, n_chains: int, n_blocks: int) -> Chains:
-        settings, numbers = self.settings, self.numbers
-        return run_chains(
-            self.context,
-            self._names(problem) + [stream] * bool(stream),
-            chain_sampler(settings, problem, self.method, numbers, self.n_temperatures),
-            n_draws=n_blocks,
-            n_chains=n_chains,
-            sweep={"step_size": [numbers.step_size]},
-            block_size=max(1, settings.block_size // settings.summary_size),
-        )
+        sampler = chain_sampler(self.settings, problem, self.method, self.numbers, self.n_temperatures)
+        size = max(1, self.settings.block_size // self.settings.summary_size)
+        return self._run(problem, stream, sampler, n_blocks, n_chains, size)
 
-    def _names(self, problem: Problem) -> list[str | int]:
+    def _run(
+        self, problem: Problem, stream: str, sampler: Sampler, n_draws: int, n_chains: int, size: int
+    ) -> Chains:
+        context, settings, sweep = self.context, self.settings, {"step_size": [self.numbers.step_size]}
         # Own data have streams of their own; n_units tells systems of other sizes apart.
-        where = "own" if self.settings.data else f"system-{self.settings.system}"
+        where = "own" if settings.data else f"system-{settings.system}"
         names: list[str | int] = [where, problem.relaxation.loadings.shape[0], self.method]
-        return names + [f"K-{self.n_temperatures}"] * bool(self.n_temperatures)
+        names += [f"K-{self.n_temperatures}"] * bool(self.n_temperatures) + [stream] * bool(stream)
+        return run_chains(
+            context,
+            names,
+            sampler,
+            settings,
+            n_draws=n_draws,
+            n_chains=n_chains,
+            sweep=sweep,
+            block_size=size,
+        )
 
 
 def _cost(chains: Chains, n_gradients: int, n_repeats: int) -> xr.Dataset:

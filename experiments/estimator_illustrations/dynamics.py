@@ -145,23 +145,12 @@ def _chains(settings: Settings, context: RunContext) -> Chains:
         start = jnp.where(on_figure > 0.0, jnp.array(_FIGURE_START), 1.0)
         return build(parameters).init(jnp.concatenate([start, jnp.ones(_N_COORDINATES - 2)]), key=key)
 
-    return run_chains(
-        context,
-        ("gradient noise",),
-        Sampler(
-            build,
-            initial,
-            lambda state, info: {
-                "x": state.position[:2],
-                "square": jnp.mean(jnp.square(state.position)),
-                "n_not_finite": info.n_not_finite,
-            },
-        ),
-        n_draws=settings.n_draws,
-        n_chains=settings.n_chains,
-        sweep={"configuration": list(range(len(named)))},
-        block_size=settings.block_size,
-    )
+    def record(state: Any, info: Any) -> dict[str, Array]:
+        square = jnp.mean(jnp.square(state.position))
+        return {"x": state.position[:2], "square": square, "n_not_finite": info.n_not_finite}
+
+    sweep = {"configuration": list(range(len(named)))}
+    return run_chains(context, ("gradient noise",), Sampler(build, initial, record), settings, sweep=sweep)
 
 
 def _variances(settings: Settings, chains: Chains) -> xr.Dataset:
@@ -290,15 +279,9 @@ def _batch_chains(settings: Settings, context: RunContext) -> Chains:
     def record(state: Any, info: Any) -> dict[str, Array]:
         return {"x": state.position[0], "n_not_finite": info.n_not_finite}
 
-    return run_chains(
-        context,
-        ("mini-batches",),
-        Sampler(build, initial, record),
-        n_draws=settings.n_batch_draws,
-        n_chains=settings.n_chains,
-        sweep={"n_rows": settings.batch_rows},
-        block_size=settings.block_size,
-    )
+    sampler, sweep = Sampler(build, initial, record), {"n_rows": settings.batch_rows}
+    n_draws = settings.n_batch_draws
+    return run_chains(context, ("mini-batches",), sampler, settings, n_draws=n_draws, sweep=sweep)
 
 
 def _inflation(settings: Settings, context: RunContext, chains: Chains) -> xr.Dataset:

@@ -253,15 +253,8 @@ def _chains(
     def initial(key: Array, parameters: Any) -> Any:
         return kernel.init(jnp.array(_START), key=key)
 
-    return run_chains(
-        context,
-        (name,),
-        Sampler(lambda parameters: kernel, initial, record),
-        n_draws=n_draws,
-        n_chains=settings.n_chains,
-        sweep={"target": [0.0]},
-        block_size=settings.block_size,
-    )
+    sampler = Sampler(lambda parameters: kernel, initial, record)
+    return run_chains(context, (name,), sampler, settings, n_draws=n_draws, sweep={"target": [0.0]})
 
 
 def _measures(chains: Chains, evaluations: int, rho: float) -> dict[str, FloatArray]:

@@ -64,10 +64,8 @@ _RECORDED = {"position": ("$x_1$", "bin"), "auxiliary": ("$u_1$", "bin_auxiliary
 
 def model_graph(tables: Tables) -> Figure:
     """Figure 3.1: factor graph of the published model; uses no data."""
-    figure = factor_graph(Path(__file__).with_name("model_graph.toml"))
-    if not PublishedMarks("gaussian_latent", tables).apply:
-        figure.suptitle("graph of the published model")
-    return figure
+    is_ours = PublishedMarks("gaussian_latent", tables).apply
+    return factor_graph(Path(__file__).with_name("model_graph.toml"), is_ours=is_ours)
 
 
 def reflective_slice(tables: Tables) -> Figure:

@@ -79,15 +79,10 @@ def _run_program(
     # A function of its own, so that the draws of one program are gone when the next one runs.
     redrawn = method == "pm_mh" or method.startswith("apm_mi")  # Others need standard normal u
     estimate = posterior.estimator(n_importance, not redrawn or settings.record_auxiliary)
-    chains = run_chains(
-        context,
-        (_label(settings), settings.design, method, n_importance),
-        _sampler(estimate, method, settings, posterior.dim),
-        n_draws=long_chain_draws(settings, method, n_importance),
-        n_chains=settings.n_chains,
-        sweep=swept_scales(settings, method),
-        block_size=settings.block_size,
-    )
+    names = (_label(settings), settings.design, method, n_importance)
+    sampler = _sampler(estimate, method, settings, posterior.dim)
+    n_draws, sweep = long_chain_draws(settings, method, n_importance), swept_scales(settings, method)
+    chains = run_chains(context, names, sampler, settings, n_draws=n_draws, sweep=sweep)
     about: dict[str, Sequence[Any]] = {"method": [method], "n_importance": [n_importance]}
     groups = _measured(posterior, settings, chains, method, n_importance)
     if settings.record_accuracy:

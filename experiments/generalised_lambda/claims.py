@@ -26,10 +26,11 @@ from auxmc_pipeline.measuring import (
     proportion_of,
     proportion_of_sets,
     proportion_of_sets_where,
+    sets_of,
 )
 from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
-from auxmc_pipeline.tolerances import gain
+from auxmc_pipeline.tolerances import riemannian_gains
 from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
 from experiments.generalised_lambda.measure import EARLY_ITERATIONS
 from experiments.generalised_lambda.settings import CASE_NAMES, DATA_SEED, GENERATING, PARAMETERS, ROWS
@@ -186,10 +187,7 @@ def sets_that_agree(tables: Tables, case: str, most: float) -> Measurement:
     """IM-GL-05: proportion of sets of as many chains as published, of all, whose largest factor is at most this."""
     case = first_run(tables, f"{case}_more", case)
     means, sds = (by_parameter(tables, case, name) for name in ("chain_mean", "chain_sd"))
-    if len(means) <= _PUBLISHED_CHAINS:
-        raise MissingData(f"more than {_PUBLISHED_CHAINS} chains: not run at this preset")
-    n_draws = round(tables.setting("n_draws", case=case))
-    note = f"sets of {_PUBLISHED_CHAINS} of {len(means)} chains"
+    note, n_draws = sets_of(_PUBLISHED_CHAINS, len(means)), round(tables.setting("n_draws", case=case))
     return proportion_of_sets(means, sds, n_draws, _PUBLISHED_CHAINS, most, note)
 
 
@@ -208,8 +206,7 @@ def distance_of_marginals(tables: Tables, case: str) -> Measurement:
     that moved.
     """
     n_kept = int(moved(tables, case).sum())
-    if n_kept <= _PUBLISHED_CHAINS:
-        raise MissingData(f"more than {_PUBLISHED_CHAINS} chains that moved: not run at this preset")
+    sets_of(_PUBLISHED_CHAINS, n_kept, "chains that moved")  # or raises
     rng = np.random.default_rng(0)
     sets = np.argsort(rng.random((_N_SETS, n_kept)), axis=1)[:, :_PUBLISHED_CHAINS]
     distances = np.zeros(_N_SETS)
@@ -338,8 +335,7 @@ def sets_as_aimed(tables: Tables) -> Measurement:
     """IM-GL-15: proportion of sets of five chains of constrained HMC that moved whose mean rate is as aimed at."""
     case = first_run(tables, "constrained_hmc_more", "constrained_hmc")
     rates, kept = by_chain(tables, case, "acceptance"), moved(tables, case)
-    if kept.sum() <= _PUBLISHED_CHAINS:
-        raise MissingData(f"more than {_PUBLISHED_CHAINS} chains that moved: not run at this preset")
+    note = sets_of(_PUBLISHED_CHAINS, kept.sum(), "chains that moved")
 
     def found(rates: FloatArray) -> Measurement:
         def are_in_range(sets: IntegerArray) -> BooleanArray:
@@ -348,7 +344,7 @@ def sets_as_aimed(tables: Tables) -> Measurement:
 
         return proportion_of_sets_where(are_in_range, rates.size, _PUBLISHED_CHAINS)
 
-    of_all, note = found(rates), f"sets of {_PUBLISHED_CHAINS} of {kept.sum()} chains"
+    of_all = found(rates)
     return found(rates[kept]).noted(f"{note}; with those that stick {of_all.value:.3f} +- {of_all.error:.3f}")
 
 
@@ -375,14 +371,12 @@ def very_low_beside_reasonable(tables: Tables, tolerance: float, case: str) -> M
     """IM-GL-16: proportion of sets of five chains, one very low at a step where another accepts as aimed at."""
     at_tolerance = step_rates(tables, case).sel({"tolerance": tolerance})
     rates = at_tolerance.transpose("step_size", "chain").values
-    if rates.shape[1] <= _PUBLISHED_CHAINS:
-        raise MissingData(f"more than {_PUBLISHED_CHAINS} chains: not run at this preset")
+    note = f"{sets_of(_PUBLISHED_CHAINS, rates.shape[1])}, at {len(rates)} steps"
     reasonable, very_low = (rates >= _AIMED_AT[0]) & (rates <= _AIMED_AT[1]), rates < _VERY_LOW
 
     def at_some_step(sets: IntegerArray) -> BooleanArray:
         return np.any(reasonable[:, sets].any(axis=-1) & very_low[:, sets].any(axis=-1), axis=0)
 
-    note = f"sets of {_PUBLISHED_CHAINS} of {rates.shape[1]} chains, at {len(rates)} steps"
     return proportion_of_sets_where(at_some_step, rates.shape[1], _PUBLISHED_CHAINS, note)
 
 
@@ -465,8 +459,7 @@ def failed_proposals(tables: Tables) -> Measurement:
 def sets_that_rarely_fail(tables: Tables) -> Measurement:
     """IM-ALG-02: proportion of sets of five chains, of all, of whose proposals fewer than one in a hundred fail."""
     fractions = by_chain(tables, first_run(tables, "constrained_hmc_more", "constrained_hmc"), "failed_share")
-    if fractions.size <= _PUBLISHED_CHAINS:
-        raise MissingData(f"more than {_PUBLISHED_CHAINS} chains: not run at this preset")
+    sets_of(_PUBLISHED_CHAINS, fractions.size)  # or raises
     return proportion_of_sets_where(
         lambda sets: fractions[sets].mean(axis=1) < _VERY_RARE, fractions.size, _PUBLISHED_CHAINS
     )
@@ -612,13 +605,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
 }
 
 NUMBERS: dict[str, Measure] = {
-    **{
-        f"Riemannian HMC over {rival} at {tolerance:g}": partial(
-            gain, by="parameter", tolerance=tolerance, above=FALLING["Riemannian HMC"], below=FALLING[rival]
-        )
-        for rival in ("ABC HMC", "constrained HMC")
-        for tolerance in (0.02, 0.25)
-    },
+    **riemannian_gains("parameter", FALLING, (0.02, 0.25)),
     **{
         f"acceptance-with-{n}-bisections": partial(acceptance_from_posterior, n_bisections=n)
         for n in (12, 24)

@@ -55,15 +55,10 @@ def _chains(problem: Problem, settings: Settings, context: RunContext) -> dict[s
     sweep["prior"] = list(range(len(problem.priors)))
     # Chains are swept by number, so that each finds its own starting point.
     sweep["chain"] = list(range(settings.n_chains))
+    names, sampler = (problem.label, settings.method, settings.start), _sampler(problem, settings, starts)
+    n_draws = settings.n_warm_up + settings.n_draws
     chains = run_chains(
-        context,
-        (problem.label, settings.method, settings.start),
-        _sampler(problem, settings, starts),
-        n_draws=settings.n_warm_up + settings.n_draws,
-        n_chains=1,
-        sweep=sweep,
-        block_size=settings.block_size,
-        vectorise=False,
+        context, names, sampler, settings, n_draws=n_draws, n_chains=1, sweep=sweep, vectorise=False
     )
     draws = _labelled(chains, problem, settings)
     _check_moves(draws, settings)

@@ -63,6 +63,7 @@ def _estimator_study(problem: Problem, settings: Settings, context: RunContext) 
         context,
         ("weights",),
         _weights_at(problem, positions, step_sizes, settings.n_weights),
+        settings,
         n_draws=1,
         n_chains=1,
         sweep={"reference": list(range(n_points))},
@@ -92,16 +93,9 @@ def _small_steps(problem: Problem, settings: Settings, context: RunContext, posi
     def start(key: Array) -> Array:
         return starts[jax.random.randint(key, (), 0, len(starts))]
 
-    return run_chains(
-        context,
-        ("fixed_step", "pm_mh", 1),
-        _sampler(problem, settings, "pm_mh", 1, 0, start),
-        n_draws=settings.n_fixed_step_draws,
-        n_chains=settings.n_chains,
-        sweep={"scale": settings.fixed_step_sizes},
-        block_size=settings.block_size,
-        vectorise=False,
-    )
+    names, sampler = ("fixed_step", "pm_mh", 1), _sampler(problem, settings, "pm_mh", 1, 0, start)
+    n_draws, sweep = settings.n_fixed_step_draws, {"scale": settings.fixed_step_sizes}
+    return run_chains(context, names, sampler, settings, n_draws=n_draws, sweep=sweep, vectorise=False)
 
 
 def _adaptive_chains(
@@ -111,16 +105,10 @@ def _adaptive_chains(
     _, method, n_importance = names
     n_batches = settings.n_batches if method.endswith("_mh") else 0
     start = partial(_best_prior_draw, problem) if method == "pm_hmc" else problem.model.sample_prior
+    sampler = _sampler(problem, settings, method, n_importance, n_batches, start)
+    sweep = {"scale": [settings.bracket_width if method.endswith("_ss") else settings.step_size]}
     return run_chains(
-        context,
-        names,
-        _sampler(problem, settings, method, n_importance, n_batches, start),
-        n_draws=n_draws,
-        n_chains=settings.n_chains,
-        sweep={"scale": [settings.bracket_width if method.endswith("_ss") else settings.step_size]},
-        block_size=settings.block_size,
-        vectorise=False,
-        lanes_per_unit=1,
+        context, names, sampler, settings, n_draws=n_draws, sweep=sweep, vectorise=False, lanes_per_unit=1
     )
 
 

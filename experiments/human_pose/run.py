@@ -40,16 +40,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         # Chains are swept by number, so that each finds its own starting point.
         "chain": list(range(settings.n_chains)),
     }
-    chains = run_chains(
-        context,
-        (problem.label, settings.variant, settings.method),
-        build_sampler(problem, settings),
-        n_draws=settings.n_draws,
-        n_chains=1,
-        sweep=swept,
-        block_size=settings.block_size,
-        vectorise=False,
-    )
+    names, sampler = (problem.label, settings.variant, settings.method), build_sampler(problem, settings)
+    chains = run_chains(context, names, sampler, settings, n_chains=1, sweep=swept, vectorise=False)
     draws = _labelled(chains, problem)
     check_moves(draws, settings)
     truth = _true_positions(problem)

@@ -79,7 +79,8 @@ class _Case:
         settings = self.settings
         n_repetitions, n_draws = settings.n_repetitions, method_settings(settings, method).length
         sampler = chain_sampler(self.problem, settings, method)
-        groups = self._groups_of_images(n_repetitions * settings.n_chains)
+        n_chains = n_repetitions * settings.n_chains
+        groups = self._groups_of_images(n_chains)
 
         def make(number: int) -> NamedArrays:
             # A chain's stream depends on its image and its number alone, not on what runs next to it.
@@ -88,14 +89,9 @@ class _Case:
                 self.context, units=Units(), label=f"{self.context.label}, {name}", n_resumed=0
             )
             own.checkpoints = self.context.checkpoints / f"images-{number}"
+            names, sweep = (self.problem.label, method), {"image": groups[number]}
             chains = run_chains(
-                own,
-                (self.problem.label, method),
-                sampler,
-                n_draws=n_draws,
-                n_chains=n_repetitions * settings.n_chains,
-                sweep={"image": groups[number]},
-                block_size=settings.block_size,
+                own, names, sampler, settings, n_draws=n_draws, n_chains=n_chains, sweep=sweep
             )
             self.context.n_resumed += own.n_resumed
             return {**measure.chain_sums(chains.draws), "run_s": np.asarray([chains.run_s])}
@@ -124,6 +120,7 @@ class _Case:
             self.context,
             (self.problem.label, name),
             sampler,
+            self.settings,
             n_draws=self.settings.n_runs,
             n_chains=n_lanes,
             sweep={"image": list(range(self.settings.n_images))},

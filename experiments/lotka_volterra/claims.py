@@ -26,10 +26,11 @@ from auxmc_pipeline.measuring import (
     proportion_of,
     proportion_of_sets,
     proportion_of_sets_where,
+    sets_of,
 )
 from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
-from auxmc_pipeline.tolerances import gain
+from auxmc_pipeline.tolerances import riemannian_gains
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
 from experiments.lotka_volterra.model.data import GENERATING_RATES, published_data, read_populations
 from experiments.lotka_volterra.settings import COORDINATES, FIGURE_ROWS, ROWS, SPARSE_CASES, SPARSE_METHODS
@@ -179,10 +180,8 @@ def sets_that_agree(
     """IM-LV-08, 11, 24: proportion of sets of as many chains as published with a factor so small."""
     row = first_run(tables, f"{row}_more", row)
     moments = chain_moments(tables, row, which)
-    if len(moments) <= n_chains:
-        raise MissingData(f"more than {n_chains} chains: not run at this preset")
+    note = sets_of(n_chains, len(moments))
     n_draws = round(tables.value("n_iterations", **ROWS[row].where()))
-    note = f"sets of {n_chains} of {len(moments)} chains"
     return proportion_of_sets(moments[:, 0], moments[:, 1], n_draws, n_chains, most, note)
 
 
@@ -448,15 +447,13 @@ def sets_as_narrow(tables: Tables, row: str, which: str = "all", than: str = "")
     widths = [sd_of(tables, than, i).value for i in range(4)] if than else drawn_moments(row, "4.11")[:, 1]
     most = np.log(widths).mean()
     moments = chain_moments(tables, first_run(tables, f"{row}_more", row), which)
-    if len(moments) <= _PUBLISHED_CHAINS:
-        raise MissingData(f"more than {_PUBLISHED_CHAINS} chains: not run at this preset")
+    note = sets_of(_PUBLISHED_CHAINS, len(moments))
 
     def is_as_narrow(sets: IntegerArray) -> BooleanArray:
         means, sds = np.moveaxis(moments, 1, 0)
         squares = np.square(sds)[sets].mean(axis=1) + means[sets].var(axis=1)
         return 0.5 * np.log(squares).mean(axis=1) <= most
 
-    note = f"sets of {_PUBLISHED_CHAINS} of {len(moments)} chains"
     return proportion_of_sets_where(is_as_narrow, len(moments), _PUBLISHED_CHAINS, note)
 
 
@@ -704,13 +701,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
 }
 
 NUMBERS: dict[str, Measure] = {
-    **{
-        f"Riemannian HMC over {rival} at {tolerance:g}": partial(
-            gain, by="coordinate", tolerance=tolerance, above=FALLING["Riemannian HMC"], below=FALLING[rival]
-        )
-        for rival in ("ABC HMC", "constrained HMC")
-        for tolerance in (0.4, 10.0)
-    },
+    **riemannian_gains("coordinate", FALLING, (0.4, 10.0)),
     **{
         f"distance from figure 4.10 at tolerance {tolerance}": partial(distance_from_drawn, row=row)
         for tolerance, row in (("1", "pm_normalised"), ("2.5", "pm_wider"))

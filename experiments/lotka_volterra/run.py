@@ -91,20 +91,13 @@ def _run_program(
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
         return build(parameters).init(starts[parameters["start"].astype(jnp.int32)], key=key)
 
-    chains = run_chains(  # a chain is a sweep point: all methods start chain i from the same inputs
-        context,
-        (problem.label, scheme, method),
-        Sampler(build, initial, program.record),
-        n_draws=settings.n_draws,
-        n_chains=1,
-        sweep={
-            "tolerance": tolerances(settings, method),
-            "step_size": step_sizes(settings, method),
-            "start": list(range(settings.n_chains)),
-        },
-        block_size=settings.block_size,
-        vectorise=method.startswith("pm_"),  # all updates cost the same: no lane waits for another
-    )
+    sampler = Sampler(build, initial, program.record)
+    sweep = {"tolerance": tolerances(settings, method), "step_size": step_sizes(settings, method)}
+    # A chain is a sweep point: all methods start chain i from the same inputs.
+    sweep["start"] = tuple(range(settings.n_chains))
+    is_even = method.startswith("pm_")  # All updates cost the same: no lane waits for another
+    streams = (problem.label, scheme, method)
+    chains = run_chains(context, streams, sampler, settings, n_chains=1, sweep=sweep, vectorise=is_even)
     names = {"coordinate": list(COORDINATES)}
     draws = labelled_draws(chains, names, {"log_rates": ["coordinate"]}, chain="start")
     if settings.design == "chains":

@@ -202,11 +202,11 @@ def _rates_chains(
         context,
         ("rates" if is_divided else "undivided rates", n_inner_steps, "position_and_constraint"),
         Sampler(build, initial, record),
+        settings,
         n_draws=_N_DISCARDED + settings.n_cost_draws,
         n_chains=N_CHAINS,
         sweep={"unused": [0.0]},
         starts=np.tile(numbers, (N_CHAINS, 1)),
-        block_size=settings.block_size,
         vectorise=False,  # Side by side, lanes would wait for the slowest projection
     )
 

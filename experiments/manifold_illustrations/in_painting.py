@@ -1,5 +1,6 @@
 """The lower rows of an image given its upper ones: constrained HMC and HMC on the inputs of a decoder."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -101,17 +102,9 @@ def _runs(settings: Settings, context: RunContext) -> dict[str, Chains]:
         ),
     }
     n_kept = {"constrained_hmc": settings.n_painted, "hmc": _THINNING * settings.n_painted}
+    run = partial(run_chains, context, settings=settings, sweep={"unused": [0.0]}, vectorise=False)
     return {
-        name: run_chains(
-            context,
-            ("in-painting", name),
-            sampler,
-            n_draws=_N_WARM_UP[name] + n_kept[name],
-            n_chains=settings.n_chains,
-            sweep={"unused": [0.0]},
-            block_size=settings.block_size,
-            vectorise=False,
-        )
+        name: run(names=("in-painting", name), sampler=sampler, n_draws=_N_WARM_UP[name] + n_kept[name])
         for name, sampler in samplers.items()
     }
 

@@ -91,11 +91,11 @@ def _crossings(paths: Array) -> FloatArray:
 def _leapfrog_paths(
     start: Array, tolerance: float, size: float, momenta: Array, n_steps: int
 ) -> tuple[Array, Array]:
-    """Paths [momentum, step, axis] on the target of a tolerance, and the probabilities of their ends [momentum]."""
+    """Paths [momentum, step, axis] on the target of a tolerance; acceptance probabilities of their ends [momentum]."""
 
     def path(momentum: Array) -> tuple[Array, Array]:
         positions, change = leapfrog_path(start, momentum, tolerance, size, n_steps)
-        return positions, _probability(change)
+        return positions, jnp.where(jnp.isfinite(change), jnp.exp(jnp.minimum(change, 0.0)), 0.0)
 
     return jax.vmap(path)(momenta)
 
@@ -119,8 +119,3 @@ def leapfrog_path(
     change = last.log_density - first.log_density
     change -= 0.5 * (jnp.sum(jnp.square(velocity)) - jnp.sum(jnp.square(momentum)))
     return jnp.concatenate([start[None], positions]), change
-
-
-def _probability(change: Array) -> Array:
-    """Acceptance probability for a change of the log density of the phase; 0 where that is not finite."""
-    return jnp.where(jnp.isfinite(change), jnp.exp(jnp.minimum(change, 0.0)), 0.0)

@@ -139,13 +139,7 @@ def _chains(
         return {"position": state.position[:2], "accepted": info.is_accepted, "failed": failed}
 
     return run_chains(
-        context,
-        (name,),
-        Sampler(build, initial, record),
-        n_draws=settings.n_draws,
-        n_chains=settings.n_chains,
-        sweep={"noise_scale": scales},
-        block_size=settings.block_size,
+        context, (name,), Sampler(build, initial, record), settings, sweep={"noise_scale": scales}
     )
 
 

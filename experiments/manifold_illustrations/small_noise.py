@@ -65,16 +65,8 @@ def small_noise(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
 
     def measured(sampler: Sampler, n_draws: int, *names: str | int) -> tuple[FloatArray, ...]:
         """Effective draws per second [scale], and per evaluation [scale, chain], and acceptance rates [scale]."""
-        part = run_chains(
-            context,
-            ("small noise", *names),
-            sampler,
-            n_draws=n_draws,
-            n_chains=settings.n_chains,
-            sweep={"noise_scale": settings.small_noise_scales},
-            block_size=settings.block_size,
-            vectorise=False,
-        )
+        sweep, names = {"noise_scale": settings.small_noise_scales}, ("small noise", *names)
+        part = run_chains(context, names, sampler, settings, n_draws=n_draws, sweep=sweep, vectorise=False)
         inputs = part.draws["inputs"]
         work = part.draws["work"].sum(axis=(1, 2), dtype=float)
         seconds = part.run_s * work / work.sum()  # Lanes ran one after the other

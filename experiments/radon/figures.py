@@ -42,10 +42,8 @@ _DOCUMENT = "PhD thesis"
 
 def model_graph(tables: Tables) -> Figure:
     """Figure 5.5: the factor graph of the published model; uses no data."""
-    figure = factor_graph(Path(__file__).with_name("model_graph.toml"))
-    if not PublishedMarks("radon", tables).apply:
-        figure.suptitle("graph of the published model")
-    return figure
+    is_ours = PublishedMarks("radon", tables).apply
+    return factor_graph(Path(__file__).with_name("model_graph.toml"), is_ours=is_ours)
 
 
 def evidence_over_time(tables: Tables) -> Figure:

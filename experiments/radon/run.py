@@ -52,9 +52,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         context,
         (*names, settings.method, "base=0"),  # the last name keeps the published random numbers
         sampler(posterior, base, settings),
-        n_draws=settings.n_draws,
-        n_chains=settings.n_chains,
-        block_size=settings.block_size,
+        settings,
         vectorise=settings.method != "nuts",  # unequal trajectories are faster one by one
     )
     return measure_case(chains, posterior, settings, base.objective, base.statistics)

@@ -115,32 +115,19 @@ def _tempered_chains(settings: Settings, context: RunContext) -> Chains:
             "n_not_finite": info.n_not_finite,
         }
 
-    return run_chains(
-        context,
-        ("ct_hmc",),
-        Sampler(build, initial, record),
-        n_draws=settings.n_draws,
-        n_chains=settings.n_chains,
-        sweep={"log_zeta": settings.log_zetas},
-        block_size=settings.block_size,
-    )
+    sweep = {"log_zeta": settings.log_zetas}
+    return run_chains(context, ("ct_hmc",), Sampler(build, initial, record), settings, sweep=sweep)
 
 
 def _plain_chains(settings: Settings, context: RunContext) -> Chains:
     kernel = hmc(TWO_MODES.log_density_at, settings.step_size, settings.n_steps, 1)
-    return run_chains(
-        context,
-        ("hmc",),
-        Sampler(
-            lambda parameters: kernel,
-            lambda key, parameters: kernel.init(standard_normal(key, (1,)), key=key),
-            lambda state, info: {"x": state.position[0], "accepted": info.is_accepted},
-        ),
-        n_draws=settings.n_draws,
-        n_chains=settings.n_hmc_chains,
-        sweep={"target": [0.0]},
-        block_size=settings.block_size,
+    sampler = Sampler(
+        lambda parameters: kernel,
+        lambda key, parameters: kernel.init(standard_normal(key, (1,)), key=key),
+        lambda state, info: {"x": state.position[0], "accepted": info.is_accepted},
     )
+    n_chains = settings.n_hmc_chains
+    return run_chains(context, ("hmc",), sampler, settings, n_chains=n_chains, sweep={"target": [0.0]})
 
 
 def _trajectory(settings: Settings, context: RunContext, draws: NamedArrays) -> FloatArray:

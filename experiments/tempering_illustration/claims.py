@@ -201,12 +201,9 @@ def faithful_chains(tables: Tables) -> Measurement:
 
 def variance_confined(tables: Tables, log_zeta: float) -> Measurement:
     """CT-T11: mean squared error of the mass left of zero by a chain with log zeta off over that at 0."""
-    confined, level = (_squared_errors(tables, each) for each in (log_zeta, 0.0))
+    read = partial(tables.values, "mass_left_difference", "log_zeta_chain")
+    confined, level = (read(log_zeta=each) ** 2 for each in (log_zeta, 0.0))
     return estimate(lambda a, b: float(a.mean() / b.mean()), confined, level, method="jackknife")
-
-
-def _squared_errors(tables: Tables, log_zeta: float) -> NDArray[np.float64]:
-    return tables.values("mass_left_difference", "log_zeta_chain", log_zeta=log_zeta) ** 2
 
 
 def single_chains(tables: Tables) -> Measurement:

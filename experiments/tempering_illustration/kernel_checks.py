@@ -240,6 +240,7 @@ def _runs(
             lambda key, parameters: kernel.init(key=key),
             lambda state, info: {"log_weight": state.log_weight, "x": state.position[0]},
         ),
+        settings,
         n_draws=_BATCHES,
         n_chains=settings.n_index_draws // _BATCHES,
         sweep={"target": [0.0]},

@@ -165,15 +165,8 @@ def _chains(
             "n_not_finite": info.n_not_finite,
         }
 
-    return run_chains(
-        context,
-        (name,),
-        Sampler(build, initial, record),
-        n_draws=n_draws,
-        n_chains=settings.n_chains,
-        sweep={"target": log_zetas},
-        block_size=settings.block_size,
-    )
+    sampler = Sampler(build, initial, record)
+    return run_chains(context, (name,), sampler, settings, n_draws=n_draws, sweep={"target": log_zetas})
 
 
 def _passages(settings: Settings, context: RunContext, update: str) -> Chains:
@@ -200,10 +193,10 @@ def _passages(settings: Settings, context: RunContext, update: str) -> Chains:
         context,
         ("passage", update),
         Sampler(build, initial, lambda state, info: {"index": state.index.astype(jnp.int16)}),
+        settings,
         n_draws=settings.n_passage_draws,
         n_chains=settings.n_passage_chains or max(2, settings.n_chains // 2),
         sweep={"n_intervals": settings.passage_intervals},
-        block_size=settings.block_size,
     )
 
 

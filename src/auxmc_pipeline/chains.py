@@ -16,6 +16,7 @@ from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.numerics.array_types import NamedArrays
+from auxmc_pipeline.settings import CaseSettings
 from auxmc_pipeline.units import Units
 
 # Seconds next to the recorded quantities of a unit, whose names have no dots.
@@ -57,16 +58,17 @@ def run_chains(
     context: RunContext,
     names: Sequence[str | int],
     sampler: Sampler,
+    settings: CaseSettings,
     *,
-    n_draws: int,
-    n_chains: int,
-    block_size: int,
+    n_draws: int | None = None,
+    n_chains: int | None = None,
+    block_size: int | None = None,
     sweep: Mapping[str, Sequence[float]] = MappingProxyType({}),
     starts: Any = None,
     vectorise: bool = True,
     lanes_per_unit: int | None = None,
 ) -> Chains:
-    """Runs `n_chains` chains, at every combination of swept numbers where there are any.
+    """Runs chains, at every combination of swept numbers where there are any.
 
     A chain's stream depends on its names, its sweep point's values and its number alone: more chains or sweep points
     change no other chain. UnitsMissing is raised, after the own units were made, if others are the work of other jobs.
@@ -75,6 +77,7 @@ def run_chains(
         context: streams, checkpoints and progress of the case.
         names: what these chains are (data set, method, purpose, ...): independent sets of chains need different names.
         sampler: what a chain does; its parameters are a dict of its swept numbers, float64 scalars, and its `start`.
+        settings: those of the case, whose numbers of iterations and chains and size of a block hold unless given here.
         n_draws: iterations of each chain.
         n_chains: chains at each combination, at least 1.
         block_size: iterations between checkpoints.
@@ -84,6 +87,9 @@ def run_chains(
         lanes_per_unit: chains, over all sweep points, that one program runs, None for all; several jobs may share a
             case's units. A number that changes may change the last bits of the draws.
     """
+    n_draws = settings.n_draws if n_draws is None else n_draws
+    n_chains = settings.n_chains if n_chains is None else n_chains
+    block_size = settings.block_size if block_size is None else block_size
     axes = {name: np.asarray(values, dtype=float) for name, values in sweep.items()}
     points = list(itertools.product(*axes.values()))
     lanes = [(point, chain) for point in points for chain in range(n_chains)]

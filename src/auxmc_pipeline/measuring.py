@@ -15,6 +15,7 @@ from scipy import stats
 from auxmc.diagnostics.coda import scale_reduction_of_moments
 from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicates
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
+from auxmc_pipeline.needs import MissingData
 
 _RESAMPLES = 400
 # Random sets of chains, of which a proportion is taken.
@@ -299,6 +300,17 @@ def proportion_of_sets_where(
     held = np.bincount(sets.ravel(), np.repeat(holds, n_chains))
     without = (holds.sum() - held) / (_FACTOR_SETS - np.bincount(sets.ravel()))
     return left_out(float(holds.mean()), without, note)
+
+
+def sets_of(n_chains: int, n_all: int, which: str = "chains") -> str:
+    """Words for the note of a proportion of sets of chains; raises MissingData unless there are more than one needs.
+
+    >>> sets_of(5, 20)
+    'sets of 5 of 20 chains'
+    """
+    if n_all <= n_chains:
+        raise MissingData(f"more than {n_chains} {which}: not run at this preset")
+    return f"sets of {n_chains} of {n_all} chains"
 
 
 def left_out_error(without: ArrayLike) -> float:

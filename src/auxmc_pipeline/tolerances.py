@@ -1,5 +1,6 @@
 """Efficiency of samplers as the tolerance of approximate Bayesian computation falls."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 from auxmc.plots.style import CYCLE
 from auxmc_pipeline.measuring import Measurement, mean
 from auxmc_pipeline.plots.panels import page
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import Measure, Tables
 
 _EFFICIENCY = "ess_per_1000_evaluations"
 
@@ -35,6 +36,20 @@ def gain(
     best = (best_by_tolerance(tables, by, **where) for where in (above, below))
     first, second = (mean(rows.loc[rows["tolerance"].isin((0.0, tolerance)), _EFFICIENCY]) for rows in best)
     return first / second
+
+
+def riemannian_gains(
+    by: str, methods: dict[str, dict[str, Any]], tolerances: tuple[float, ...]
+) -> dict[str, Measure]:
+    """Measures of the gain of Riemannian HMC over the other methods, columns by label, at each tolerance."""
+    above = methods["Riemannian HMC"]
+    return {
+        f"Riemannian HMC over {rival} at {tolerance:g}": partial(
+            gain, by=by, tolerance=tolerance, above=above, below=methods[rival]
+        )
+        for rival in ("ABC HMC", "constrained HMC")
+        for tolerance in tolerances
+    }
 
 
 def efficiency_figure(tables: Tables, by: str, methods: dict[str, dict[str, Any]]) -> Figure:

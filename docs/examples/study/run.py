@@ -28,13 +28,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         lambda state, info: {"x": state.position},
     )
     chains = run_chains(
-        context,
-        ("chains", settings.kernel),
-        sampler,
-        n_draws=settings.n_draws,
-        n_chains=settings.n_chains,
-        block_size=settings.block_size,
-        starts=jnp.zeros((settings.n_chains, 2)),
+        context, ("chains", settings.kernel), sampler, settings, starts=jnp.zeros((settings.n_chains, 2))
     )
     draws = labelled_draws(chains, {"coordinate": ["x1", "x2"]}, {"x": ["coordinate"]})
     first = draws["x"].sel(coordinate="x1", drop=True)

@@ -20,13 +20,14 @@ _PLATE: dict[str, Any] = {
 }
 
 
-def factor_graph(path: Path) -> Figure:
+def factor_graph(path: Path, *, is_ours: bool = True) -> Figure:
     """Draws the factor graph that a TOML file describes, as wide as a page.
 
     Args:
         path: file with `height_in` (inches), `x_range` and `y_range` (what is seen, in equal units), and lists:
             `plates` (corner, size, label), `edges` (places along each), `arrows` (both ends), `factors` (at, text,
             above), `variables` (at, name, observed), `inputs` (at, name), `words` (at, text).
+        is_ours: whether the graph is of the model that was run; otherwise its title says that it was published.
     """
     graph = tomllib.loads(path.read_text(encoding="utf-8"))
     figure = Figure(figsize=(PAGE_WIDTH_IN, graph["height_in"]), layout="constrained")
@@ -59,4 +60,6 @@ def factor_graph(path: Path) -> Figure:
         write(given["at"], given["name"], 10.0)
     for word in graph.get("words", ()):
         write(word["at"], word["text"], 7.0, color="#444444")
+    if not is_ours:
+        figure.suptitle("graph of the published model")
     return figure

@@ -18,6 +18,7 @@ from auxmc.errors import PieceError, UnitsMissing
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc_pipeline.chains import RunContext, run_chains
+from auxmc_pipeline.settings import CaseSettings
 from auxmc_pipeline.units import Share, Units, each, read_pieces, write_piece
 
 
@@ -156,11 +157,8 @@ def _case(context):
     """Two stages that do not depend on each other, and one that needs the first."""
 
     def chains(name):
-        sweep = {"scale": [0.5, 0.9]}
-        found = run_chains(
-            context, (name,), _walk(0.1), n_draws=40, n_chains=4, sweep=sweep, block_size=15, lanes_per_unit=3
-        )
-        return found.draws
+        settings, sweep = CaseSettings(n_draws=40, n_chains=4, block_size=15), {"scale": [0.5, 0.9]}
+        return run_chains(context, (name,), _walk(0.1), settings, sweep=sweep, lanes_per_unit=3).draws
 
     first, second = each(chains, ["first", "second"])
     means = context.units.stage("means", 2, lambda i: {"mean": first["x"][i].mean(axis=(0, 1))})
@@ -225,8 +223,8 @@ def test_chains_without_a_sweep_begin_at_their_own_starts(tmp_path):
         lambda state, noise: {"x": state},
     )
     starts = {"x": np.array([1.0, 2.0, 3.0])}
-    sizes = {"n_draws": 5, "n_chains": 3, "block_size": 5}
-    by_number = run_chains(_context(tmp_path / "a"), ("walk",), sampler, starts=starts, **sizes)
+    settings = CaseSettings(n_draws=1000, n_chains=3, block_size=5)
+    by_number = run_chains(_context(tmp_path / "a"), ("walk",), sampler, settings, n_draws=5, starts=starts)
     assert by_number.draws["x"].shape == (3, 5)
     assert by_number.axes == {}
     np.testing.assert_allclose(by_number.draws["x"][:, 0], starts["x"], atol=0.01)

@@ -15,6 +15,7 @@ from auxmc.driver.blocks import lane_sharding, over_devices
 from auxmc.driver.progress import Progress
 from auxmc.driver.runtime import has_xla_flag, leave_debugging
 from auxmc_pipeline.chains import run_chains
+from auxmc_pipeline.settings import CaseSettings
 from tests.copies import python_path
 from tests.unit.driver.test_blocks import Interrupted, _context, _walk
 
@@ -71,8 +72,8 @@ def resumed_draws(folder, n_devices):
     """Draws [sweep, chain, draw, dim] of a run that is stopped after its first block and resumed."""
     assert len(jax.devices()) == n_devices
     assert (lane_sharding(over_devices(jnp.zeros(8))) is not None) == (n_devices > 1)
-    context, sweep = _context(folder), {"scale": [0.5, 0.9]}
-    run = partial(run_chains, context, ("c",), _walk(1.0), n_draws=30, n_chains=4, sweep=sweep, block_size=10)
+    context, settings = _context(folder), CaseSettings(n_draws=30, n_chains=4, block_size=10)
+    run = partial(run_chains, context, ("c",), _walk(1.0), settings, sweep={"scale": [0.5, 0.9]})
 
     def stop(*_):
         raise Interrupted
