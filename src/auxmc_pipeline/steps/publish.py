@@ -188,7 +188,9 @@ def packed_table(table: pd.DataFrame, in_single: Collection[str] = ()) -> bytes:
     numbers = list(map(str, table.select_dtypes("float")))
     bits = {name: 24 if name in in_single else 40 for name in numbers} if in_single else {}
     parts = {name: np.frexp(table[name].to_numpy()) for name in bits}
-    rounded = {n: np.ldexp(np.round(of * 2.0 ** bits[n]), power - bits[n]) for n, (of, power) in parts.items()}
+    rounded = {
+        n: np.ldexp(np.round(of * 2.0 ** bits[n]), power - bits[n]) for n, (of, power) in parts.items()
+    }
     table = table.assign(**rounded)
     write_cells(
         buffer,
