@@ -395,7 +395,9 @@ def test_statistics_over_data_sets():
     tables = Tables({"settings": pd.DataFrame({"case": [*cases, "pm_mh"]}), "chain": pd.DataFrame(rows)})
     np.testing.assert_allclose(claims.log_rises(tables, 1), [np.log(3.5), 0.0], atol=1e-12)
     # Largest rates 0.4 and 0.2; figure 3.3a has 0.02356.
-    assert claims.largest_acceptance(tables, 1).value == pytest.approx(stats.norm.sf(0.27644 / np.sqrt(0.02)))
+    assert claims.tail_of_drawn(claims.largest_rates(tables, 1), "PM-G07", 1).value == pytest.approx(
+        stats.norm.sf(0.27644 / np.sqrt(0.02))
+    )
     rows[0]["acceptance_position"], rows[1]["acceptance_position"] = 0.05, 0.15
     tables = Tables({"settings": tables["settings"], "chain": pd.DataFrame(rows)})
     # Variance 0.005 of two chains about 0.1: the mean of the logs of such means is 0.125 too small.
