@@ -464,7 +464,7 @@ def _fast(tables: Tables, cost: str) -> StreamRuns:
 
 
 def spread_of_settings(tables: Tables, n_rows: float, without: tuple[str, ...] = ()) -> Measurement:
-    """SE-94: largest minus smallest mean log evidence over all settings but the one without annealing; relative."""
+    """SE-94: largest minus smallest mean log evidence of all settings but some, in units of the largest."""
     swept = {variation for by_value in SWEEPS.values() for variation in by_value.values()}
     run = (*variations_run(tables), "default")
     names = [name for name in run if name in swept and name not in ("target_share=0.1", *without)]
