@@ -96,7 +96,7 @@ def growth_of_time(tables: Tables) -> Measurement:
 
 def few_and_many_inner_steps(tables: Tables, quantity: str) -> list[tuple[float, FloatArray]]:
     """Fewest and most sub-steps, each with a quantity of each chain [chain] at them."""
-    found = tables.array(quantity, "inner_steps", "chain", table="chain").sortby("inner_steps")
+    found = tables.array(quantity, "inner_steps", "chain", table="chain", case="costs").sortby("inner_steps")
     return [(float(found["inner_steps"][place]), found[place].values) for place in (0, -1)]
 
 
@@ -107,14 +107,16 @@ def ess_by_inner_steps(tables: Tables) -> Measurement:
     return (mean(high) / mean(low)).noted(note)
 
 
-def against_undivided(quantity: str, undivided: str, tables: Tables) -> Measurement:
-    """IM-ALG-08: failures of undivided steps less those with most sub-steps; acceptances with these over theirs."""
-    _, (many, divided) = few_and_many_inner_steps(tables, quantity)
-    whole = tables.values(undivided, "chain", case="undivided")
-    n_draws = tables.setting("n_cost_draws", case="costs")
-    found, before = (mean_proportion(part, n_draws) for part in (whole, divided))
-    note = f"{found.value:.4g} without sub-steps, {before.value:.4g} with {many:g}"
-    return (found - before if quantity == "failed_share" else before / found).noted(note)
+def against_undivided(quantity: str, tables: Tables) -> Measurement:
+    """IM-ALG-08: failures of undivided steps less those with most sub-steps; of others, these over theirs."""
+    found = tables.array(quantity, "division", "chain", table="chain", case="undivided")
+    n_draws = tables.setting("n_cost_draws", case="undivided")
+    whole, divided = (
+        mean(part) if quantity == "ess_per_gradient" else mean_proportion(part, n_draws)
+        for part in (found.sel(division=name).values for name in ("undivided", "divided"))
+    )
+    note = f"{whole.value:.4g} without sub-steps, {divided.value:.4g} with"
+    return (whole - divided if quantity == "failed_share" else divided / whole).noted(note)
 
 
 def smallest_singular_value(tables: Tables) -> Measurement:
@@ -240,10 +242,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-ALG-08": {
         "gradients": ess_by_inner_steps,
-        "accepted per gradient, undivided": partial(
-            against_undivided, "inner_acceptance", "undivided_accepted"
-        ),
-        "undivided steps": partial(against_undivided, "failed_share", "undivided_failed"),
+        "accepted per gradient, undivided": partial(against_undivided, "inner_acceptance"),
+        "draws per gradient, undivided": partial(against_undivided, "ess_per_gradient"),
+        "undivided steps": partial(against_undivided, "failed_share"),
     },
     "IM-ALG-09": {"noisy": smallest_singular_value},
     "IM-ALG-10": {

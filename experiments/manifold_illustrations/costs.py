@@ -155,11 +155,16 @@ def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
 
 def undivided(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design undivided: failed and accepted fractions with the longest steps of design costs, in one go."""
-    draws = _rates_chains(settings, context, max(settings.inner_steps), is_divided=False).draws
-    kept = {name: draws[name][0, :, _N_DISCARDED:] for name in ("failed", "accepted")}
-    fractions = {f"undivided_{name}": ("chain", values.mean(axis=1)) for name, values in kept.items()}
-    return {"statistics": xr.Dataset(fractions, coords={"chain": range(N_CHAINS)})}
+    """Runs design undivided: the longest steps of design costs, with sub-steps and, at as many gradients, without.
+
+    Group `statistics` has what `costs` has of them.
+    """
+    n = max(settings.inner_steps)
+    parts = [
+        _inner_steps({n: _rates_chains(settings, context, n, is_divided=divided)})
+        for divided in (True, False)
+    ]
+    return {"statistics": xr.concat(parts, xr.DataArray(["divided", "undivided"], dims="division")).squeeze()}
 
 
 def _rates(n_inner_steps: int, *, is_divided: bool = True) -> _Case:

@@ -198,8 +198,9 @@ def learning_gradient(work: Work) -> Lines:
 def divergence_bias(work: Work) -> Lines:
     """What machines learn of random states by one sweep and by three, and errors of updates at normal parameters."""
     found: Found = {}
-    # Fewer of the largest machine, by three sweeps alone, as its sums have 65 536 terms.
-    for n_visible, n_hidden, full, least in ((3, 2, 100, 20), (6, 4, 100, 20), (10, 6, 10, 1)):
+    # Fewer of the largest machine, by three sweeps alone, as its sums have 65 536 terms; it is judged at full effort.
+    largest = 40 if work.effort >= 1.0 else 10
+    for n_visible, n_hidden, full, least in ((3, 2, 100, 20), (6, 4, 100, 20), (10, 6, largest, 1)):
         rng, n = work.rng("learning", n_visible, n_hidden), work.replicates(full, least)
         # As many observed states as there are visible units, the others with probability 0.
         fractions = np.where(np.arange(2**n_visible) < n_visible, 1.0 / n_visible, 0.0)
