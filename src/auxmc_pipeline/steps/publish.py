@@ -1,6 +1,6 @@
 """Publishes the results of a preset in the repository: `python -m auxmc_pipeline.steps.publish --help`.
 
-Results go to published/, long tables in single precision; counts and costs go to the README. Every result must be of
+Results go to published/, long tables with six digits; counts and costs go to the README. Every result must be of
 the present settings, code and data.
 """
 
@@ -39,8 +39,8 @@ README = ROOT / "README.md"
 # Presets published with curves and figures. The others run in minutes.
 _WHOLE = ("paper",)
 _LIMIT_MB = 30.0
-# Rows of a table that is published in single precision.
-_LONG = 30_000
+# Rows of a table that is published with six digits.
+_LONG = 20_000
 # Quantities of such tables of which more is kept: differences of numbers of thousands of nats count.
 _IN_DOUBLE = {"log_evidence", "error"}
 # Bytes of a path that is a curve, not a marker.
@@ -96,13 +96,13 @@ def gather(
         raise SettingsError(f"{study.name}: {'; '.join(problems)}")
     jobs = job_table([row for path in cases for row in jobs_of_result(path)])
     kept_tables = _kept(study, {path.stem: read_table(path) for path in tables}, is_whole)
-    in_single = set(kept_tables["quantity"]["quantity"]) - _IN_DOUBLE
+    in_short = set(kept_tables["quantity"]["quantity"]) - _IN_DOUBLE
     return {
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
         "numbers.csv": checked_csv(results / "numbers.csv").read_bytes(),
         "pieces.csv": jobs.to_csv(index=False).encode(),
         **{
-            f"tables/{name}.parquet": packed_table(table, in_single if len(table) > _LONG else ())
+            f"tables/{name}.parquet": packed_table(table, in_short if len(table) > _LONG else ())
             for name, table in kept_tables.items()
         },
         **{f"figures/{path.name}": _compact(path.read_bytes()) for path in drawings},
@@ -179,14 +179,14 @@ def _problems(now: Identities, stages: list[list[Path]], kept: pd.DataFrame) -> 
         newest = max([newest, *(path.stat().st_mtime for path in paths if path.is_file())])
 
 
-def packed_table(table: pd.DataFrame, in_single: Collection[str] = ()) -> bytes:
+def packed_table(table: pd.DataFrame, in_short: Collection[str] = ()) -> bytes:
     """A table as a small Parquet file: numbers split into their bytes, which compresses them by another quarter.
 
-    Of numbers `in_single` 24 significant bits are kept, of others next to these 40, in the range of doubles.
+    Of numbers `in_short` 20 significant bits are kept, of others next to these 40, in the range of doubles.
     """
     buffer = BytesIO()
     numbers = list(map(str, table.select_dtypes("float")))
-    bits = {name: 24 if name in in_single else 40 for name in numbers} if in_single else {}
+    bits = {name: 20 if name in in_short else 40 for name in numbers} if in_short else {}
     parts = {name: np.frexp(table[name].to_numpy()) for name in bits}
     rounded = {
         n: np.ldexp(np.round(of * 2.0 ** bits[n]), power - bits[n]) for n, (of, power) in parts.items()

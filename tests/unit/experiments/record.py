@@ -1,6 +1,6 @@
 """Records what tests of the studies read, from `results/smoke`: `python -m tests.unit.experiments.record [STUDY ...]`.
 
-Run `snakemake --config preset=smoke` first. Numbers are kept in single precision, to keep files small.
+Run `snakemake --config preset=smoke` first. Numbers are kept with six digits, to keep files small.
 """
 
 import argparse
