@@ -165,9 +165,10 @@ def depth_over_front(tables: Tables) -> Measurement:
 
 def spread_over_two_images(tables: Tables) -> Measurement:
     """IM-PO-06: spread of poses of a chain given one image over that given two, of the second halves, in scene 1."""
+    one_image = first_run(tables, "monocular_short", "monocular")
     two_images = first_run(tables, "constrained_hmc_many", "constrained_hmc")
     one, two = (
-        tables.values("spread_within", **where) for where in ({"case": "monocular"}, _scene(two_images, 1))
+        tables.values("spread_within", **where) for where in ({"case": one_image}, _scene(two_images, 1))
     )
     return estimate(lambda one, two: one.mean() / two.mean(), one, two)
 
