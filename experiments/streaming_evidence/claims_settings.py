@@ -276,6 +276,13 @@ def _early_growth(name: str, cases: tuple[str, ...] = (), said: str = "") -> dic
     return {f"error, {said}{n} rows": partial(early, n_rows=n) for n in _REFERENCES}
 
 
+def growth_at_most_rows(tables: Tables) -> Measurement:
+    """SE-87, the error at most of four numbers of rows: the largest power but one."""
+    early = [measure(tables) for measure in _early_growth("rate", MORE_REPEATS).values()]
+    found = sorted([*early, _growth_with_rate(tables, what="error")], key=lambda each: each.value)
+    return found[-2]
+
+
 def steps_of_particles(tables: Tables, name: str = "particles", cases: tuple[str, ...] = ()) -> Measurement:
     """SE-80, annealing steps."""
     steps = _by_run({n: mean_steps(runs) for n, runs in sweep(tables, name, cases).items()})
@@ -563,6 +570,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-87": {
         **{n: partial(_growth_with_rate, what=n) for n in ("error", "operations")},
         **_early_growth("rate", MORE_REPEATS),
+        "error, most numbers of rows": growth_at_most_rows,
         "error, 0.01 over 0.1": error_at_slow_rate,
         "error, 0.1 to 1": partial(_growth_with_rate, what="error", first=0.1),
         "steps": partial(_growth_with_rate, what="steps", n_rows=_EARLY_ROWS),
