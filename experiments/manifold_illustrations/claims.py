@@ -109,7 +109,7 @@ def ess_by_inner_steps(tables: Tables) -> Measurement:
 
 def against_undivided(quantity: str, tables: Tables) -> Measurement:
     """IM-ALG-08: failures of undivided steps less those with most sub-steps; of others, these over theirs."""
-    found = tables.array(quantity, "division", "chain", table="chain", case="undivided")
+    found = tables.array(quantity, "division", "chain", case="undivided")
     n_draws = tables.setting("n_cost_draws", case="undivided")
     whole, divided = (
         mean(part) if quantity == "ess_per_gradient" else mean_proportion(part, n_draws)
