@@ -218,11 +218,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-IL-01": {
         "crossings of a ridge": crossings_of_ridge,
         "usable step": usable_step,
-        **{
-            f"motion from the fibre{also}": partial(motion_at_equal_steps, quantity="reach_from_fibre")
-            for also in ("", ", a tenth less")
-        },
-        "net over path": lambda tables: mean(tables.values("net_over_path", "momentum")),
+        "motion from the fibre": partial(motion_at_equal_steps, quantity="reach_from_fibre"),
         "motion at equal steps": partial(motion_at_equal_steps, quantity="leapfrog_reach"),
     },
     "IM-IL-02": {"exact": exact_changes, "noisy": noisy_changes},

@@ -332,7 +332,7 @@ def poor_modes_left(tables: Tables, stream: str) -> Measurement:
 def better_than_one_gaussian(tables: Tables, stream: str) -> Measurement:
     """SE-40: fraction of the particles that fit the rows of a stream better than a single Gaussian does.
 
-    It is at most the fraction that is not in this mode, as gradient noise moves particles: below a half it says nothing.
+    Gradient noise moves particles, so that at least as many are not in this mode: below a half this says nothing.
     """
     dims = ("repeat", "particle")
     case = first_run(tables, "starts_more" if stream == "mixture" else "", f"starts__stream-{stream}")
