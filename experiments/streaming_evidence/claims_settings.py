@@ -398,6 +398,11 @@ def bend_elsewhere(tables: Tables, octave: float) -> Measurement:
     return mean(np.log(own / other), f"{own.mean():.3g} and {other.mean():.3g}")
 
 
+def runs_that_bend(tables: Tables, setting: str = "learning_rate=0.01") -> Measurement:
+    """SE-88: proportion of runs with a bend that a plot displays, a fifth."""
+    return proportion_of(_bend(tables, "n_steps_so_far", setting) <= 0.8)
+
+
 def _bend(
     tables: Tables,
     quantity: str,
@@ -577,7 +582,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "time": partial(growth, name="rate", what="time"),
     },
     "SE-88": {
-        "single runs": lambda tables: proportion_of(_bend(tables, "n_steps_so_far") <= 0.8),
+        "single runs": runs_that_bend,
+        "single runs, over rate 0.1": lambda tables: runs_that_bend(tables) - runs_that_bend(tables, "default"),
         "steps after over before": partial(bend_of_steps, over_usual=False),
         "over rate 0.1": partial(bend_of_steps, over_usual=True),
         "over that near 5e4 rows": partial(bend_elsewhere, octave=0.5),
