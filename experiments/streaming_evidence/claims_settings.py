@@ -583,7 +583,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-88": {
         "single runs": runs_that_bend,
-        "single runs, over rate 0.1": lambda tables: runs_that_bend(tables) - runs_that_bend(tables, "default"),
+        "single runs, over rate 0.1": lambda tables: (
+            runs_that_bend(tables) - runs_that_bend(tables, "default")
+        ),
         "steps after over before": partial(bend_of_steps, over_usual=False),
         "over rate 0.1": partial(bend_of_steps, over_usual=True),
         "over that near 5e4 rows": partial(bend_elsewhere, octave=0.5),

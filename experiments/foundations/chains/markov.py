@@ -1,6 +1,8 @@
 """Markov kernels: involutions, Gibbs scans, Metropolis acceptance, shells of mass, coupling from the past."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -18,6 +20,7 @@ from auxmc.diagnostics.finite_chains import (
     transition_matrix,
     uniform_cells,
 )
+from auxmc.kernels.hamiltonian.langevin import mala
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
 from auxmc.kernels.metropolis.gibbs import gaussian_blocks, spin_blocks
 from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metropolis
@@ -28,7 +31,7 @@ from experiments.boltzmann.model.enumeration import sign_table
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density, random_keys
 from experiments.foundations.measurements import lowest_point, points_of_cube
 from experiments.foundations.models.machines import log_weights, three_units
-from experiments.foundations.topic import Arrays, Lines, Topic, Work
+from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 from experiments.tempering_illustration.model import NARROW_LEFT
 
 TOPIC = Topic()
@@ -178,12 +181,12 @@ def _accepted_mass(sd: float, above: float) -> float:
 
 @TOPIC.claim("FN-MH-04")
 def constants_in_the_target(work: Work) -> Lines:
-    """The same numbers on targets that differ by a constant."""
+    """The same numbers on targets that differ by a constant, symmetric and asymmetric proposals."""
     numbers = jnp.asarray(points_of_cube(work.replicates(100_000, 2000), 2))
     noise = MoveNoise(special_jax.ndtri(numbers[:, :1]), jnp.log(numbers[:, 1]))
 
-    def chain(constant: Array) -> tuple[Array, Array]:
-        kernel = random_walk_metropolis(lambda x: constant + NARROW_LEFT.log_density(x)[0], 0.5, 1)
+    def chain(make: Callable[..., Any], constant: Array) -> tuple[Array, Array]:
+        kernel = make(lambda x: constant + NARROW_LEFT.log_density(x)[0], 0.5, 1)
 
         def step(state: MetropolisState, noise: MoveNoise) -> Any:
             new, info = kernel.apply(noise, state)
@@ -191,11 +194,13 @@ def constants_in_the_target(work: Work) -> Lines:
 
         return jax.lax.scan(step, kernel.init(jnp.full(1, _START)), noise)[1]
 
-    log_accept, accepted = map(np.asarray, jax.jit(jax.vmap(chain))(jnp.asarray(_LOG_CONSTANTS)))
-    return {
-        "largest difference of log acceptance": np.ptp(log_accept, axis=0).max(),
-        "decisions that differ": np.ptp(accepted.astype(int), axis=0).sum(),
-    }
+    found: Found = {}
+    for proposals, make in (("", random_walk_metropolis), (", asymmetric", mala)):
+        chains = jax.jit(jax.vmap(partial(chain, make)))(jnp.asarray(_LOG_CONSTANTS))
+        log_accept, accepted = map(np.asarray, chains)
+        found[f"largest difference of log acceptance{proposals}"] = np.ptp(log_accept, axis=0).max()
+        found[f"decisions that differ{proposals}"] = np.ptp(accepted.astype(int), axis=0).sum()
+    return found
 
 
 @TOPIC.claim("FN-MK-02")
