@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.human_pose.model.joint_observations import read_joint_observations
-from experiments.human_pose.model.pose_priors import PRIORS, pose_prior_files
+from experiments.human_pose.model.pose_priors import PRIORS, local_pose_prior_files
 
 METHODS = ("constrained_hmc", "hmc", "hierarchical_hmc")
 
@@ -121,7 +121,7 @@ def start_of(settings: Settings) -> str:
 
 
 def check(settings: Settings) -> None:
-    """Raises SettingsError for contradicting settings, and DataError for a file or prior that cannot be used."""
+    """Raises SettingsError for contradicting settings, and DataError for a file that cannot be used."""
     if any(not step > 0.0 for step in settings.batch.get("step_size", [])):
         raise SettingsError("batch.step_size: every step must be positive")
     if settings.n_steps and (len(settings.n_steps) != 2 or settings.n_steps[0] > settings.n_steps[1]):
@@ -132,10 +132,9 @@ def check(settings: Settings) -> None:
         read_joint_observations(settings.data, settings.views)
         if "scene" in settings.batch or settings.scene != 1:
             raise SettingsError("scene: with data=FILE there is one scene, leave scene at 1")
-    pose_prior_files(settings.prior)
 
 
 def data_files(settings: Settings) -> list[str]:
     """Files whose content the result depends on."""
     own = [settings.data] if settings.data else []
-    return [*own, *map(str, pose_prior_files(settings.prior))]
+    return [*own, *map(str, local_pose_prior_files(settings.prior))]

@@ -13,7 +13,7 @@ import numpy as np
 from auxmc.data.tables import load_arrays
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.published_files import PublishedFile, published_file
+from auxmc_pipeline.published_files import PublishedFile, local_file, published_file
 from experiments.human_pose.model.body_proportions import log_length_distribution
 from experiments.human_pose.model.skeleton import N_ANGLES, N_BONES
 
@@ -75,6 +75,11 @@ def pose_prior_files(name: str) -> list[Path]:
     if name == "own":
         return [_OWN_DECODER]
     return [published_file(file, "or use prior=own") for file in _PUBLISHED]
+
+
+def local_pose_prior_files(name: str) -> list[Path]:
+    """Those of its files that are at hand, without fetching anything."""
+    return [_OWN_DECODER] if name == "own" else [path for file in _PUBLISHED if (path := local_file(file))]
 
 
 def _arrays(path: Path) -> Mapping[str, FloatArray]:
