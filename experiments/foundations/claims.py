@@ -13,6 +13,7 @@ from scipy import integrate, stats
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, exact, mean
 from auxmc_pipeline.tables import Measure, Tables
+from experiments.foundations.numbers.sampling import figure_ratio, mixture_density
 from experiments.foundations.run import TOPICS, claims_of
 from experiments.foundations.sampling import product_simpson
 from experiments.foundations.topic import Lines, Work
@@ -61,6 +62,14 @@ def _ratio_to_draws_if_steep(tables: Tables) -> Measurement:
     rule = product_simpson(lambda x: np.exp(rate * x[:, 0]), n_panels, 1) / mean_of_one
     error_of_draws = math.sqrt((square_of_one / mean_of_one**2 - 1.0) / dim / (2 * n_panels + 1) ** dim)
     return exact(abs(rule - 1.0) / error_of_draws)
+
+
+def _mean_square_of_estimates(tables: Tables) -> Measurement:
+    """FN-IS-11: mean square of an importance sample of x of figure 2.3 over that of a draw of the target; no run."""
+    del tables
+    x = np.linspace(-12.0, 12.0, 24_001)
+    square = mixture_density(x) * x**2
+    return exact(float(np.sum(square * figure_ratio(x)) / np.sum(square)))
 
 
 def _mass_of_ellipse(tables: Tables) -> Measurement:
@@ -116,6 +125,7 @@ DERIVED: dict[str, dict[str, Measure]] = {
             1.0 / t.array("fig_2_5_effective_share", "fig_2_5_sd") - 1.0
         ),
     },
+    "FN-IS-11": {"figure 2.3, mean square of an estimate": _mean_square_of_estimates},
     "FN-MC-02": {
         "steep integrand, 6 dimensions, error over that of draws": _ratio_to_draws_if_steep,
         "4 and 8 dimensions, largest ratio to the error of draws": _ratio_to_draws,
