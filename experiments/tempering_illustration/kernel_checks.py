@@ -170,7 +170,10 @@ def _joint_distribution(
 
 
 def annealing_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
-    """Means over batches of runs by length of the ladder: weights over the normaliser, log weights minus its log."""
+    """Means over batches of runs by length of the ladder: weights over the normaliser, log weights minus its log.
+
+    Variances are of single runs of a batch.
+    """
     lengths = (1, 2, settings.n_annealed_temperatures)
     forward, reverse = [], []
     for n_intervals in lengths:
@@ -193,6 +196,8 @@ def annealing_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
             ("upper_bound_excess", -back),
         )
     }
+    for name, logs in (("annealed", over), ("reverse", back)):
+        variables[f"{name}_variance"] = ("n_intervals", "batch"), np.exp(logs).var(axis=1, ddof=1)
     # With one interval there are no moves: weights are those of importance sampling, target over base.
     x: FloatArray = forward[0]["x"].ravel()
     ratio = -0.5 * ((x - _MEAN) / _NARROW) ** 2 - stats.norm.logpdf(x, 0.0, _BASE_SD)
