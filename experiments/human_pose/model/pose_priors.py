@@ -78,7 +78,7 @@ def pose_prior_files(name: str) -> list[Path]:
 
 
 def local_pose_prior_files(name: str) -> list[Path]:
-    """Those of its files that are at hand, without fetching anything."""
+    """Files of a prior that are at hand, without fetching anything."""
     return [_OWN_DECODER] if name == "own" else [path for file in _PUBLISHED if (path := local_file(file))]
 
 
