@@ -9,6 +9,7 @@ import xarray as xr
 from jax import Array
 
 from auxmc.driver import seeds
+from auxmc.errors import DataError
 from auxmc.models.conditioned import noisy_input
 from auxmc_pipeline.chain_statistics import counted_failures, labelled_draws
 from auxmc_pipeline.chains import Chains, RunContext, run_chains
@@ -26,8 +27,11 @@ _N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; raises SettingsError if no trajectory was accepted at all, DataError for an unusable file."""
-    problem = build_problem(settings, context)
+    """Runs one case; raises SettingsError if no trajectory was accepted at all, or a file cannot be used."""
+    try:
+        problem = build_problem(settings, context)
+    except DataError as error:
+        raise SettingsError(str(error)) from error
     at_start = jax.jit(jax.vmap(lambda inputs: generator.positions(problem.model, inputs)))(problem.starts)
     first = _array(at_start, ("chain", "joint", "axis")).assign_coords(chain=np.arange(len(at_start)))
     facts, poses = _facts(problem, settings), xr.Dataset()

@@ -526,6 +526,9 @@ def test_published_prior_is_looked_for_in_the_data_folder(tmp_path, monkeypatch)
         read_pose_prior("published")
     with pytest.raises(ValueError, match="prior must be one of own, published, got 'mine'"):
         read_pose_prior("mine")
+    # Settings are composed without the file, which the run asks for.
+    with pytest.raises(SettingsError, match=r"cannot be read .*, or use prior=own"):
+        run_small(tmp_path, "prior=published")
 
 
 TABLE = ["joint,view,x,y"] + [
