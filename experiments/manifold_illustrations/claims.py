@@ -251,6 +251,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
                 ("potential", "potential_error", "diagonal and Markovian structure against dense algebra"),
                 ("gradient", "gradient_error", "tangent part; diagonal and Markovian structure"),
                 ("trace formula", "trace_formula_error", ""),
+                ("vec formula, as printed", "printed_vec_error", ""),
             )
         },
         "trace formula, as printed": printed_ratio,

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
+from scipy import special
 
 from auxmc.diagnostics.weighted import weighted_estimates
 from auxmc.driver.blocks import Sampler
@@ -26,7 +27,7 @@ from experiments.tempering_illustration.exact import known_path
 from experiments.tempering_illustration.model import TWO_MODES, base, joined
 from experiments.tempering_illustration.settings import Settings
 
-_MOMENTS = ["mean", "second moment"]
+_MOMENTS = ["mean", "second moment", "mass left"]
 _N_BINS = 50
 _SHOWN = 20.0
 _TRAJECTORY_STEP = 0.1
@@ -155,15 +156,16 @@ def _settled(settings: Settings) -> tuple[slice, slice]:
 
 
 def _moments(settings: Settings, draws: NamedArrays) -> dict[str, Any]:
-    """Moments of target and base by their weights, less the exact ones, which both have, and errors."""
+    """Moments of target and base by their weights, less the exact ones, and errors; both have the first two."""
     settled = _settled(settings)
     second = TWO_MODES.sd**2 + TWO_MODES.mean**2
     # In units of the standard deviation and of the second moment.
-    moments = np.stack([draws["x"] / TWO_MODES.sd, draws["x"] ** 2 / second], axis=-1)[settled]
+    x, mean = draws["x"][settled], TWO_MODES.mean / TWO_MODES.sd
+    moments = np.stack([x / TWO_MODES.sd, x**2 / second, x < 0.0], axis=-1)
     found: dict[str, Any] = {}
-    for end in ("target", "base"):
+    for end, left in (("target", TWO_MODES.mass_below(0.0)), ("base", special.ndtr(-mean))):
         by_weights = weighted_estimates(draws[f"log_{end}_weight"][settled], moments)
-        difference = by_weights.mean - np.array([TWO_MODES.mean / TWO_MODES.sd, 1.0])
+        difference = by_weights.mean - np.array([mean, 1.0, left])
         found[f"{end}_moment_difference"] = ("moment", difference)
         found[f"{end}_moment_error"] = ("moment", by_weights.mean_error)
     return found

@@ -336,7 +336,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-T04": {"Gaussian target": _exact("evidence_identity_error")},
     "CT-T05": moments("target") | {"mass left of zero": partial(less_exact, quantity="mass_left")},
-    "CT-T06": moments("base"),
+    "CT-T06": moments("base")
+    | {"mass left of zero": partial(moment_difference, end="base", moment="mass left")},
     "CT-T07": {"least second difference": _exact("least_second_difference")},
     "CT-T08": {
         "base end": _exact("slope_error", by="end_difference_step", end="base", difference_step=1e-3),
