@@ -411,9 +411,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P03": {
         "limit of small steps": partial(rate_of_weights, n_importance=1),
         "fixed small steps": at_fixed_steps,
-        "adapted steps": lambda t: chain_mean(
-            t, first_run(t, "side_pm_one", _ONE_SAMPLE), "acceptance_position"
-        ),
+        "adapted steps": partial(chain_mean, case="side_pm_one", quantity="acceptance_position"),
     },
     "PM-P04": {
         "acceptance rate N=50 / N=1": fifty_over_one,

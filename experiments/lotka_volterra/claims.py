@@ -573,6 +573,8 @@ def abc_moments(chains: Callable[..., Measurement], end: str = "") -> dict[str, 
 
 _over_summaries = partial(smallest_ratio, others=("summaries",))
 
+_HMC_WIDTHS = partial(sets_as_narrow, row="hmc", than="ball_100")
+
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-LV-01": {"largest difference": data_difference, "as printed, largest difference": printed_difference},
     "IM-LV-02": {name: partial(rejected, reading=reading) for name, reading in _READINGS.items()},
@@ -641,7 +643,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "narrower than figure 9": partial(narrower_than_drawn, row="pm_raw", figure="EJS 9"),
         "narrower than ours": partial(narrower_than_ours, row="pm_normalised"),
         "narrower than ours, raw": partial(narrower_than_ours, row="pm_raw_more"),
-        "HMC narrower than ball 100, all draws": partial(sets_as_narrow, row="hmc", than="ball_100"),
+        "HMC narrower than ball 100, all draws": _HMC_WIDTHS,
+        "moving HMC narrower than ball 100": partial(_HMC_WIDTHS, which="moved"),
         "near generating values": abc_near_generating,
     },
     "IM-LV-14": {
