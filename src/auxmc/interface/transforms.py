@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.scipy.special import ndtr, ndtri
+from jax.scipy.special import erfc, ndtri
 from scipy.special import ndtri as scipy_ndtri
 
 WHOLE_LINE = "the whole line"
@@ -56,7 +56,9 @@ def bounded(shape: tuple[int, ...], low: Any, high: Any) -> Transform:
     def forward(u: Array) -> Array:
         one_sided = jnp.exp(jnp.where(both, 0.0, u))
         # From the nearer end: a variable close to its upper bound keeps its digits there.
-        inside = jnp.where(u < 0.0, a + width * ndtr(u), b - width * ndtr(-u))
+        is_lower = u < 0.0
+        distance = 0.5 * width * erfc(jnp.where(is_lower, -u, u) * math.sqrt(0.5))
+        inside = jnp.where(is_lower, a + distance, b - distance)
         open_ended = jnp.where(has_low, a + one_sided, jnp.where(has_high, b - one_sided, u))
         return jnp.clip(jnp.where(both, inside, open_ended), least, most)
 

@@ -202,9 +202,11 @@ def test_regions_are_told_apart_and_a_ring_is_one_mode():
     apart = np.array([8.0, 0.0]) + 0.1 * random.normal(size=(40, 2))
     points = np.concatenate([ring + 0.05 * random.normal(size=ring.shape), apart])
 
+    def on_ring(x):
+        return -0.5 * ((jnp.linalg.norm(x) - 2.0) / 0.1) ** 2
+
     def log_density(x):
-        on_ring = -0.5 * ((jnp.linalg.norm(x) - 2.0) / 0.1) ** 2
-        return jnp.logaddexp(on_ring, -0.5 * jnp.sum((x - jnp.array([8.0, 0.0])) ** 2) / 0.01)
+        return jnp.logaddexp(on_ring(x), -0.5 * jnp.sum((x - jnp.array([8.0, 0.0])) ** 2) / 0.01)
 
     like = gaussian_mixture(np.zeros(2), 3.0 * np.eye(2))
     labels, modes = regions(points, log_density, like)
@@ -219,6 +221,12 @@ def test_regions_are_told_apart_and_a_ring_is_one_mode():
     x = mixture.standard(y)
     total = float(jnp.sum(jnp.exp(jax.vmap(mixture.log_density)(jnp.asarray(x)) - mixture.log_volume())))
     assert abs(total * (grid[1] - grid[0]) ** 2 - 1.0) < 0.02
+    # A sphere in many dimensions has no more pieces than its points tell apart.
+    sphere = random.normal(size=(600, 10))
+    sphere *= 2.0 / np.linalg.norm(sphere, axis=1, keepdims=True)
+    labels, modes = regions(sphere, on_ring, gaussian_mixture(np.zeros(10), np.eye(10)))
+    assert len(np.unique(labels)) == 600 // 20
+    assert len(np.unique(modes)) == 1
 
 
 def test_chains_start_at_the_base():

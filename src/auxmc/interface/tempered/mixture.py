@@ -31,6 +31,8 @@ _NARROWEST = 1e-6
 # Nats below a point by which the density dips on the way to another region.
 _DIP = 2.0
 _POINTS_OF_LINE = 9
+# Of each piece of a mode, at least and for each dimension, on average.
+_POINTS_OF_PIECE = 2
 # Closest pairs of points of two regions between which a dip is looked for.
 _NEIGHBOURS = 64
 
@@ -106,15 +108,18 @@ def _with_slope(y: Array, n_blocks: Array, blocks: Any) -> tuple[Array, Array]:
     def add(i: Array, sums: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         top, total, slope = sums
         constants, means, inverse_roots, nu = jax.tree.map(lambda array: jnp.asarray(array)[i], blocks)
-        scaled = jnp.einsum("kij,kj->ki", inverse_roots, y[None] - means)
+        # One matrix product for all components.
+        rows = inverse_roots.reshape(-1, dim)
+        scaled = (rows @ y).reshape(means.shape) - jnp.einsum("kij,kj->ki", inverse_roots, means)
         squares = jnp.sum(scaled**2, axis=-1)
         logs = constants - 0.5 * (nu + dim) * jnp.log1p(squares / nu)
-        slopes = -((nu + dim) / (nu + squares))[:, None] * jnp.einsum("kij,ki->kj", inverse_roots, scaled)
         highest = jnp.maximum(top, jnp.max(logs))
         # Far away all are zero, minus infinity in the log.
         level = jnp.where(highest > -jnp.inf, highest, 0.0)
         before, parts = jnp.exp(top - level), jnp.exp(logs - level)
-        return highest, before * total + jnp.sum(parts), before * slope + parts @ slopes
+        factors = -parts * (nu + dim) / (nu + squares)
+        own = (factors[:, None] * scaled).reshape(-1) @ rows
+        return highest, before * total + jnp.sum(parts), before * slope + own
 
     top, total, slope = jax.lax.fori_loop(
         0, n_blocks, add, (jnp.asarray(-jnp.inf), jnp.zeros(()), jnp.zeros_like(y))
@@ -193,7 +198,15 @@ def regions(points: np.ndarray, target: LogDensity, like: Mixture) -> tuple[np.n
         joined = _has_no_dip(tops, heights, own[closest], others[nearest[closest]], target)
         for other in labels[others[nearest[closest]]][joined]:
             modes[modes == modes[other]] = modes[k]
-    return labels, np.unique(modes, return_inverse=True)[1][labels]
+    of_points = np.unique(modes, return_inverse=True)[1][labels]
+    # The smallest pieces of a ring are one component: more than its points can tell apart cost time alone.
+    counts = np.bincount(labels)
+    for mode in np.unique(modes):
+        own = np.flatnonzero(modes == mode)
+        most = max(1, counts[own].sum() // (_POINTS_OF_PIECE * scaled.shape[1]))
+        rest = own[np.argsort(-counts[own], kind="stable")][most - 1 :]
+        labels[np.isin(labels, rest)] = rest.min(initial=len(modes))
+    return np.unique(labels, return_inverse=True)[1], of_points
 
 
 def _has_no_dip(
