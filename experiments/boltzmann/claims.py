@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import (
-    Measurement,
-    estimate,
-    exact,
-    largest_of,
-    mean,
-    proportion,
-)
+from auxmc_pipeline.measuring import Measurement, estimate, exact, largest_of, mean, proportion
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted, recorded
 from experiments.boltzmann.model.data import N_SYSTEMS
@@ -477,7 +470,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B01": {
         "whole files": partial(
             largest_of_systems, "generation_difference_all", "all weights and biases of each file"
-        ),
+        )
     },
     "CT-B02": {
         "fraction of large eigenvalues": large_eigenvalues,

@@ -420,10 +420,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "cubic operations per iteration N=50 / N=1": lambda t: operations_ratio(t, _MORE_50, _ONE_SAMPLE),
         "log longest run N=50 / N=1": log_ratio_of_longest_runs,
     },
-    "PM-P05": {
-        "acceptance rate of last batches": adapted_acceptance,
-        "Rhat": scale_reduction,
-    },
+    "PM-P05": {"acceptance rate of last batches": adapted_acceptance, "Rhat": scale_reduction},
     "PM-P06": {
         **{
             f"average {METHOD_LABELS[method]}": partial(average, case=main_case(method))

@@ -6,13 +6,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.numerics.linalg import (
-    add_to_diagonal,
-    solve_rows,
-    sum_log_diagonal,
-    upper_cholesky,
-    upper_gram,
-)
+from auxmc.numerics.linalg import add_to_diagonal, solve_rows, sum_log_diagonal, upper_cholesky, upper_gram
 
 
 class SiteTerms(NamedTuple):

@@ -42,10 +42,7 @@ def oscillation(settings: Settings, context: RunContext) -> xr.Dataset:
             [_leapfrog_paths(start, tolerance, size, momenta, n_steps) for size in sizes]
             for tolerance in tolerances
         ]
-        for start, n_steps in (
-            (DRAWN_START, _N_STEPS),
-            (jnp.asarray(fibre.nearest), _N_STEPS_FROM_FIBRE),
-        )
+        for start, n_steps in ((DRAWN_START, _N_STEPS), (jnp.asarray(fibre.nearest), _N_STEPS_FROM_FIBRE))
     )
     dims = ("ridge_tolerance", "leapfrog_step", "repeat")
     return xr.Dataset(

@@ -323,10 +323,7 @@ _NEAR_END = partial(
 _BARRIER = partial(_exact, "barrier_height", by="control")
 
 MEASURE: dict[str, dict[str, Measure]] = {
-    "CT-T01": {
-        "distribution": temperature_distance,
-        "mean": temperature_mean,
-    },
+    "CT-T01": {"distribution": temperature_distance, "mean": temperature_mean},
     "CT-T03": {
         **{
             name: _exact("weight_identity_error", by="identity", identity=name)
@@ -378,9 +375,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "variance ratio": variance_of_counts,
         **{f"pilot chains, log Z = {log_z:g}": partial(pilots, log_z=log_z) for log_z in _PILOTS},
         "bias": recorded(
-            "log_normaliser",
-            "log_normaliser_error",
-            note="chains begin at the base, and nothing is left out",
+            "log_normaliser", "log_normaliser_error", note="chains begin at the base, and nothing is left out"
         ),
     },
     "CT-T20": {

@@ -76,9 +76,7 @@ def gaussian_log_density(points: ArrayLike, mean: float, sd: float) -> FloatArra
 
 
 def fit_gaussian(
-    points: ArrayLike,
-    divergence: Callable[[FloatArray], float],
-    starts: Sequence[tuple[float, float]],
+    points: ArrayLike, divergence: Callable[[FloatArray], float], starts: Sequence[tuple[float, float]]
 ) -> GaussianFit:
     """Minimises a divergence over Gaussians, from several starts, since there may be a minimum at every mode.
 

@@ -132,10 +132,7 @@ def _on_quantiles(kernel):
     return Case(kernel, start, transform, again, floor=0.1)
 
 
-CASES = {
-    "constrained on a plane": _on_plane,
-    "modified abc": lambda: _on_quantiles(_modified()),
-}
+CASES = {"constrained on a plane": _on_plane, "modified abc": lambda: _on_quantiles(_modified())}
 SLOW = {
     "constrained no-U-turn": _without_u_turns,
     "constrained quasi-newton": partial(

@@ -25,10 +25,7 @@ class DualAveragingState(NamedTuple):
 
 
 def dual_averaging(
-    build: Callable[[Array], Kernel],
-    initial_scale: Array | float,
-    n_warm_up: int,
-    target: float = 0.8,
+    build: Callable[[Array], Kernel], initial_scale: Array | float, n_warm_up: int, target: float = 0.8
 ) -> Kernel:
     """Adapts the scale of a kernel so that its mean acceptance probability nears a target, then freezes it.
 

@@ -43,10 +43,7 @@ def adaptation_factor(batch: Array) -> Array:
 
 
 def batch_adaptation(
-    build: Callable[[Array], Kernel],
-    initial_scale: Array | float,
-    batch_size: int = 100,
-    n_batches: int = 20,
+    build: Callable[[Array], Kernel], initial_scale: Array | float, batch_size: int = 100, n_batches: int = 20
 ) -> Kernel:
     """Adapts the scale of a kernel after each batch of steps, then freezes it.
 

@@ -35,10 +35,7 @@ class _Noise(NamedTuple):
 
 @pytree_positions("estimator.prepare")
 def pseudo_marginal_hmc(
-    estimator: Estimator,
-    step_size: Array | float,
-    n_steps: int | tuple[int, int],
-    dim: int = FROM_POSITION,
+    estimator: Estimator, step_size: Array | float, n_steps: int | tuple[int, int], dim: int = FROM_POSITION
 ) -> Kernel:
     """Pseudo-marginal HMC: one trajectory of target variables x and standard normal auxiliary variables u.
 
@@ -90,8 +87,7 @@ def pseudo_marginal_hmc(
             phase = drift(phase, 0.5 * step_size)
             (of_position, of_auxiliary), (_, cache) = gradient(phase.position, phase.auxiliary)
             phase = phase._replace(
-                velocity=phase.velocity + step_size * of_position,
-                spin=phase.spin + step_size * of_auxiliary,
+                velocity=phase.velocity + step_size * of_position, spin=phase.spin + step_size * of_auxiliary
             )
             n_cubic, n_failures = n_cubic + estimator.n_cubic(cache), n_failures + estimator.n_failures(cache)
             return drift(phase, 0.5 * step_size), n_cubic, n_failures

@@ -23,10 +23,7 @@ class BlockedSliceInfo(NamedTuple):
 
 @pytree_positions("log_likelihood")
 def blocked_elliptical_slice(
-    log_likelihood: Callable[[Any], Array],
-    blocks: Sequence[tuple[int, int]],
-    *,
-    max_passes: int = MAX_PASSES,
+    log_likelihood: Callable[[Any], Array], blocks: Sequence[tuple[int, int]], *, max_passes: int = MAX_PASSES
 ) -> Kernel:
     """Updates each block by elliptical slice sampling given the others, in the order of the blocks.
 

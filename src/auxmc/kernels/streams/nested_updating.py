@@ -201,7 +201,6 @@ def _past_log_density(
         return model.log_prior(point)
 
     log_density.defvjp(
-        lambda point: (model.log_prior(point), gradient(point)),
-        lambda slope, cotangent: (cotangent * slope,),
+        lambda point: (model.log_prior(point), gradient(point)), lambda slope, cotangent: (cotangent * slope,)
     )
     return log_density

@@ -25,11 +25,7 @@ def injected_noise(friction: Array | float, step: Array | float, gradient_noise:
 
 
 def sgld_step(
-    position: Array,
-    gradient: Array,
-    normal: Array,
-    step: Array | float,
-    gradient_noise: Array | float = 0.0,
+    position: Array, gradient: Array, normal: Array, step: Array | float, gradient_noise: Array | float = 0.0
 ) -> Array:
     """One step of stochastic-gradient Langevin dynamics; gradient noise as in `injected_noise`.
 

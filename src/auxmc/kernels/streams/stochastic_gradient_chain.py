@@ -72,8 +72,7 @@ def stochastic_gradient_chain(
 
     def draw(key: Array) -> ChainNoise:
         return ChainNoise(
-            standard_normal(jax.random.fold_in(key, 0), (dim,)),
-            draw_gradient(jax.random.fold_in(key, 1)),
+            standard_normal(jax.random.fold_in(key, 0), (dim,)), draw_gradient(jax.random.fold_in(key, 1))
         )
 
     def apply(noise: ChainNoise, state: ChainState) -> tuple[ChainState, ChainInfo]:

@@ -11,11 +11,7 @@ from jax import Array
 from auxmc.kernels.base import Kernel, require_key, select
 from auxmc.kernels.tempering import tempered_move
 from auxmc.models.bridge import Bridge
-from auxmc.numerics.truncated_exponential import (
-    draw_inverse_temperature,
-    log_base_weight,
-    log_target_weight,
-)
+from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight, log_target_weight
 
 
 class ContinuousNoise(NamedTuple):
