@@ -81,11 +81,6 @@ def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray
         found["spread_between"] = mean.std("chain", ddof=1).mean(["joint", "axis"])
         found["psrf"] = over_chains(_scale_reduction, half["positions"])
         found["largest_psrf"] = found["psrf"].max(["joint", "axis"])
-    if draws.sizes["chain"] > 2:
-        # What the factors would be without each chain says how sure they are.
-        chains = draws["chain"].values
-        without = [over_chains(_scale_reduction, half["positions"].drop_sel(chain=c)) for c in chains]
-        found["largest_psrf_without_chain"] = xr.concat(without, draws["chain"]).max(["joint", "axis"])
     if draws.sizes["chain"] >= 2 * PUBLISHED_CHAINS:
         found["largest_psrf_of_set"] = sets_of_chains(half["positions"])
     if bool(np.isfinite(truth).all()):

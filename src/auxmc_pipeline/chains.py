@@ -100,9 +100,9 @@ def run_chains(
         numbers = np.array([chain for _, chain in lanes])
         parameters["start"] = jax.tree.map(lambda array: jnp.asarray(array)[numbers], starts)
     words = {point: [f"{name}={x:.12g}" for name, x in zip(axes, point, strict=True)] for point in points}
-    keys = jnp.stack(
-        [stream(context.seed, context.study, *names, *words[point], chain) for point, chain in lanes]
-    )
+    streams = (stream(context.seed, context.study, *names, *words[point], chain) for point, chain in lanes)
+    # By NumPy: a program that stacks thousands of keys compiles for minutes.
+    keys = jax.random.wrap_key_data(jnp.asarray(np.stack([jax.random.key_data(key) for key in streams])))
     purpose = "-".join(map(str, names))
     size = lanes_per_unit or len(lanes)
     units = [slice(first, first + size) for first in range(0, len(lanes), size)]

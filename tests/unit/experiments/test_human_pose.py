@@ -155,13 +155,6 @@ def test_long_chains_are_thinned_in_the_result_file():
     assert set(groups["sample_stats"].data_vars) >= {"accepted", "misfit"}
 
 
-def test_factors_without_a_chain_say_which_chain_is_apart():
-    draws, first, truth = synthetic(400)
-    draws["positions"][0, 0, 2] += 1.0
-    found = measure.chain_statistics(draws, first, truth, 3.0)["largest_psrf_without_chain"].values.ravel()
-    assert found[2] < 1.2 < 10.0 < found[:2].min()
-
-
 def test_a_chain_far_from_the_median_pose_is_in_another_mode():
     chains = pd.DataFrame(
         {"chain": range(11), "acceptance": [0.9] * 10 + [0.05], "misfit": [1.0] * 10 + [9.0]}
