@@ -411,7 +411,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P03": {
         "limit of small steps": partial(rate_of_weights, n_importance=1),
         "fixed small steps": at_fixed_steps,
-        "adapted steps": partial(chain_mean, case="side_pm_one", quantity="acceptance_position"),
+        "adapted steps": partial(chain_mean, case=_ONE_SAMPLE, quantity="acceptance_position"),
     },
     "PM-P04": {
         "acceptance rate N=50 / N=1": fifty_over_one,
@@ -420,7 +420,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "cubic operations per iteration N=50 / N=1": lambda t: operations_ratio(t, _MORE_50, _ONE_SAMPLE),
         "log longest run N=50 / N=1": log_ratio_of_longest_runs,
     },
-    "PM-P05": {"acceptance rate of last batches": adapted_acceptance, "Rhat": scale_reduction},
+    "PM-P05": {
+        "acceptance rate of last batches": adapted_acceptance,
+        "Rhat": scale_reduction,
+    },
     "PM-P06": {
         **{
             f"average {METHOD_LABELS[method]}": partial(average, case=main_case(method))
