@@ -217,7 +217,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-D05": {"fits that end below": ends_below, "final bound minus exact value": bound},
     "CT-D06": {
         "last estimate minus quadrature": final_estimate,
-        "last estimate minus quadrature, starts as drawn": partial(final_estimate, case=_AS_DRAWN),
+        "estimate by starts as drawn minus quadrature": partial(final_estimate, case=_AS_DRAWN),
         "intervals that hold the exact value": partial(intervals, n_errors=_BOOTSTRAP_ERRORS),
         "band as captioned": partial(intervals, n_errors=3.0, are_narrow=True),
         "band as drawn": partial(intervals, n_errors=_BOOTSTRAP_ERRORS, are_narrow=True),
