@@ -31,8 +31,8 @@ _NARROWEST = 1e-6
 # Nats below a point by which the density dips on the way to another region.
 _DIP = 2.0
 _POINTS_OF_LINE = 9
-# Of each piece of a mode, at least and for each dimension, on average.
-_POINTS_OF_PIECE = 2
+# Points of a region for each dimension, at least, on average over a mode.
+_POINTS_OF_REGION = 2
 # Closest pairs of points of two regions between which a dip is looked for.
 _NEIGHBOURS = 64
 
@@ -174,9 +174,10 @@ def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray,
 
 
 def regions(points: np.ndarray, target: LogDensity, like: Mixture) -> tuple[np.ndarray, np.ndarray]:
-    """Region and mode of each point [point, dim]: no dip leads to the highest one of a region; a ring is one mode.
+    """Region and mode [point] of each point [point, dim]: no dip leads to the highest one of a region.
 
-    Points climb in the coordinates of the mixture `like` first. The last region has all points left over.
+    Points climb in the coordinates of the mixture `like` first. A ring is one mode of several regions, the smallest of
+    which are joined where they have too few points. The last region has all points left over.
     """
     tops, heights = at_points(_climber(target), points, like.centre, like.root)
     labels, n_regions = np.full(len(points), -1), 0
@@ -199,11 +200,11 @@ def regions(points: np.ndarray, target: LogDensity, like: Mixture) -> tuple[np.n
         for other in labels[others[nearest[closest]]][joined]:
             modes[modes == modes[other]] = modes[k]
     of_points = np.unique(modes, return_inverse=True)[1][labels]
-    # The smallest pieces of a ring are one component: more than its points can tell apart cost time alone.
+    # More components than the points can tell apart cost time and fit no better.
     counts = np.bincount(labels)
     for mode in np.unique(modes):
         own = np.flatnonzero(modes == mode)
-        most = max(1, counts[own].sum() // (_POINTS_OF_PIECE * scaled.shape[1]))
+        most = max(1, counts[own].sum() // (_POINTS_OF_REGION * scaled.shape[1]))
         rest = own[np.argsort(-counts[own], kind="stable")][most - 1 :]
         labels[np.isin(labels, rest)] = rest.min(initial=len(modes))
     return np.unique(labels, return_inverse=True)[1], of_points
