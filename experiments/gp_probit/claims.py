@@ -1,7 +1,7 @@
 """Measures the published claims PM-P01 to PM-P20, and the numbers of the findings, from the tables of the study."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -12,8 +12,15 @@ from scipy import stats
 
 from auxmc.diagnostics.coda import scale_reduction_of_moments
 from auxmc.diagnostics.distributions import histogram_roughness
-from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.measuring import Measurement, estimate, largest, mean, proportion_of
+from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
+from auxmc_pipeline.measuring import (
+    Measurement,
+    estimate,
+    largest,
+    mean,
+    proportion_of,
+    proportion_of_sets_where,
+)
 from auxmc_pipeline.plots.looks import METHOD_LABELS
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
@@ -32,10 +39,10 @@ PER_OPERATION, PER_CALL = "ess_per_1000_cubic_operations", "ess_per_1000_estimat
 _CALLS = ["estimates_position_per_iteration", "estimates_auxiliary_per_iteration"]
 _RUN_TIME = "run_time_so_far"
 _SECONDS = dict(zip(_MAIN, (0.0184, 0.0187, 0.0196, 0.0184), strict=True))  # footnote 5: of a cubic operation
-_HUNDREDS, _THOUSANDS, _VISIBLE = 200, 2000, 100  # run lengths: PM-P10, PM-P10, and PM-P13 and P19 in a trace
+_THOUSANDS, _VISIBLE = 2000, 100  # run lengths: PM-P10, and PM-P13 and P19 in a trace
 _ENOUGH_ENDS, _MOST_ENDS = 10, 0.7  # PM-P14: fewest ends of a path, fraction where PM MH must be largest
 _ORDINARY = 0.025  # PM-P10, PM-P19: the edge of the bands
-_LEAST_RISE = 1e-3  # PM-P15: least summed rises of log(R-hat - 1)
+_RISES = 0.365  # PM-P15: half of the summed rises of log(R-hat - 1) that are drawn
 
 
 def chain_mean(tables: Tables, case: str, quantity: str) -> Measurement:
@@ -184,41 +191,28 @@ def probability_of_drawn(
     found = [tables.values("longest_run", case=with_most_chains(tables, case)) for case in cases]
     holds = np.concatenate(found) >= least
     note = chains_with_run(tables, cases, least).note
-    return tail_of_count(n_drawn, n_chains, [int(holds.sum())] * 2, holds.size, note)
+    return tail_of_count(n_drawn, n_chains, int(holds.sum()), holds.size, note)
 
 
-def tail_of_count(n_drawn: int, n_chains: int, counts: Sequence[int], n_ours: int, note: str) -> Measurement:
-    """Smaller tail probability of a count of the document's chains, by a count of ours that is between two.
+def tail_of_count(n_drawn: int, n_chains: int, count: int, n_ours: int, note: str) -> Measurement:
+    """Smaller tail probability of a count of the document's chains, by a count of ours.
 
     Two errors reach to its farthest value towards the edge of the band, for proportions in their exact interval.
     """
     level = 1.0 - 2.0 * stats.norm.sf(2.0)
-    low, high = (stats.binomtest(count, n_ours).proportion_ci(level) for count in counts)
-    places = np.append(np.mean(counts) / n_ours, np.linspace(low.low, high.high, 2001))
+    limits = stats.binomtest(count, n_ours).proportion_ci(level)
+    places = np.append(count / n_ours, np.linspace(*limits, 2001))
     below, above = stats.binom.cdf(n_drawn, n_chains, places), stats.binom.sf(n_drawn - 1, n_chains, places)
     tails = np.minimum(below, above)
     farthest = tails.min() if tails[0] > _ORDINARY else tails.max()
     return Measurement(float(tails[0]), float(abs(tails[0] - farthest)) / 2.0, note)
 
 
-def chains_with_two_runs(so_far: FloatArray, ends: FloatArray, least: int) -> list[int]:
-    """Chains that must, and that can have two runs of so many states, by longest runs so far [chain, end]."""
-    longest = so_far[:, -1:]
-    reached = np.argmax(so_far == longest, axis=1)
-    before = np.where(reached > 0, ends[reached - 1], 0)[:, None]
-    # The longest began after `before - longest`: a run that is longer than the time since then is another.
-    others = (ends <= before) & (so_far >= least) & (so_far > ends - before + longest)
-    possible = (longest >= least) & (longest + least <= ends[-1])
-    return [int(others.any(axis=1).sum()), int(possible.sum())]
-
-
 def probability_of_all(tables: Tables) -> Measurement:
-    """PM-P10: that all ten have at least two runs of hundreds of states, which our tables do not count."""
-    case = with_most_chains(tables, PM)
-    found = tables.array("longest_run_so_far", "chain", "end", case=case)
-    counts = chains_with_two_runs(found.values, found["end"].values, _HUNDREDS)
-    note = f"{counts[0]} to {counts[1]} of {len(found)} runs"
-    return tail_of_count(10, 10, counts, len(found), note)
+    """PM-P10: that all ten have at least two runs of hundreds of states."""
+    found = tables.values("n_long_runs", case=with_most_chains(tables, PM))
+    n_hold = int((found >= 2).sum())
+    return tail_of_count(10, 10, n_hold, found.size, f"{n_hold} of {found.size} runs")
 
 
 def log_ratio_of_longest_runs(tables: Tables) -> Measurement:
@@ -361,16 +355,30 @@ def at_most_ends(paths: Mapping[str, Path]) -> float:
     return float(np.quantile(log_excess(paths), 1.0 - _MOST_ENDS))
 
 
-def log_of_rises(paths: Mapping[str, Path]) -> float:
-    """PM-P15: log of the summed rises of log(R-hat - 1) from one end to the next, both above 1.
-
-    A path without a rise counts as one of a thousandth, which cannot be seen.
-    """
-    excess = paths[PM].r_hat - 1.0
+def summed_rises(r_hat: FloatArray) -> FloatArray:
+    """Summed rises of log(R-hat - 1) [...] from one end to the next, both above 1, by paths [..., end]."""
+    excess = r_hat - 1.0
     usable = np.isfinite(excess) & (excess > 0)
-    steps = np.diff(np.log(np.where(usable, excess, 1.0)))
-    rises = np.where(usable[1:] & usable[:-1], np.maximum(steps, 0.0), 0.0)
-    return math.log(max(float(np.sum(rises)), _LEAST_RISE))
+    steps = np.diff(np.log(np.where(usable, excess, 1.0)), axis=-1)
+    both = usable[..., 1:] & usable[..., :-1]
+    return np.sum(np.where(both, np.maximum(steps, 0.0), 0.0), axis=-1)
+
+
+def sets_with_rises(tables: Tables) -> Measurement:
+    """PM-P15: proportion of sets of ten chains whose R-hat rises at least half as much as is drawn."""
+    case, dims = with_most_chains(tables, PM), ("end", "chain", "coordinate")
+    means, sds = (tables.array(f"{name}_so_far", *dims, case=case) for name in ("mean", "sd"))
+    if len(means) < _ENOUGH_ENDS:
+        raise MissingData("the chains are too short for a path of R-hat")
+
+    def rise(sets: IntegerArray) -> BooleanArray:
+        path = []
+        for end, *of_chains in zip(means["end"].values, means.values, sds.values, strict=True):
+            of_means, of_sds = (np.moveaxis(values[sets], 1, 2) for values in of_chains)
+            path.append(scale_reduction_of_moments(of_means, of_sds**2, int(end)).point.mean(axis=1))
+        return summed_rises(np.stack(path, axis=-1)) >= _RISES
+
+    return proportion_of_sets_where(rise, means.sizes["chain"], 10)
 
 
 def of_paths(
@@ -383,9 +391,8 @@ def of_paths(
 
     Cubic operations take the printed seconds.
     """
-    # A clock compares what one machine ran at one time; R-hat rises less, the more chains it is of
-    as_run = cost == _RUN_TIME or function is log_of_rises
-    runs = {case: case if as_run else with_most_chains(tables, case) for case in cases}
+    # A clock compares what one machine ran at one time
+    runs = {case: case if cost == _RUN_TIME else with_most_chains(tables, case) for case in cases}
     paths = {case: path_of(tables, run, cost) for case, run in runs.items()}
     if cost != _RUN_TIME:
         paths = {case: path._replace(cost=_SECONDS[case] * path.cost) for case, path in paths.items()}
@@ -460,7 +467,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             of_paths, function=at_most_ends, cost=_RUN_TIME, cases=(PM, SLICE)
         ),
     },
-    "PM-P15": {"log of summed rises of PM MH": partial(of_paths, function=log_of_rises, cases=(PM,))},
+    "PM-P15": {"sets of ten with rises": sets_with_rises},
     "PM-P16": {
         f"{name}{drawn}": partial(of_histograms, log_ratio=log_ratio)
         for name, log_ratio in (

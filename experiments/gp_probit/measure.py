@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from auxmc.diagnostics.coda import gelman_plot_ends, potential_scale_reduction_path
-from auxmc.diagnostics.runs import n_distinct_states
+from auxmc.diagnostics.runs import n_distinct_states, run_lengths
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.chain_statistics import (
     arviz_groups,
@@ -27,6 +27,7 @@ from experiments.gp_probit.model import Problem
 from experiments.gp_probit.settings import AVERAGE
 
 HISTOGRAM_RANGE = (0.0, 4.5)  # of the log output scale with the breast cancer data: mean 2.1, +- 4 sds
+LONG_RUN = 200  # identical states: "sticking periods of hundreds of iterations" (section 3.6.2)
 SLICE_HISTOGRAM_FRACTION = 0.4  # of chains with slice updates of x, for equal cost (figure 3.12)
 _N_BINS = 100
 _POOLED = ("posterior_mean", "posterior_sd", "mcse_mean", "mcse_sd", "bulk_ess", "tail_ess", "r_hat")
@@ -35,7 +36,8 @@ _UNITS = units_of(
     {
         "operations": "cubic_operations cubic_operations_per_iteration cubic_operations_so_far",
         "estimates": "estimates_position_per_iteration estimates_auxiliary_per_iteration",
-        "iterations": "longest_run_so_far longest_run_fixed_step n_not_finite main_draws",
+        "iterations": "longest_run_fixed_step n_not_finite main_draws",
+        "runs": "n_long_runs",
         "states": "distinct_states",
         "proposals": "n_failures",
         "updates": "n_collapsed",
@@ -78,6 +80,12 @@ def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: 
         "acceptance_last_batches": _acceptance_last_batches(draws, n_warm_up, batch_size),
         "adapted_step_size": main["scale"].isel(draw=-1),
         "longest_run": longest_run(x, "coordinate"),
+        "n_long_runs": xr.apply_ufunc(
+            lambda states: float((run_lengths(states) >= LONG_RUN).sum()),
+            x,
+            input_core_dims=[["draw", "coordinate"]],
+            vectorize=True,
+        ),
         "distinct_states": xr.apply_ufunc(
             n_distinct_states, x, input_core_dims=[["draw", "coordinate"]], vectorize=True
         ),
@@ -112,7 +120,7 @@ def chain_curves(draws: xr.Dataset, n_warm_up: int, run_s: float, method: str, f
     ends = gelman_plot_ends(n_draws)
     point, upper, left_out = _scale_reduction_paths(x.values, ends)
     so_far = main["n_cubic"].astype(float).cumsum("draw").isel(draw=ends - 1).mean("chain").values
-    longest = [longest_run(x.isel(draw=slice(end)), "coordinate") for end in ends]
+    firsts = [x.isel(draw=slice(end)) for end in ends]
     found = {
         "trace": ("iteration", first.isel(chain=0).values),
         "histogram": counts,
@@ -122,7 +130,8 @@ def chain_curves(draws: xr.Dataset, n_warm_up: int, run_s: float, method: str, f
         "psrf_left_out": (("aggregate", "left_out", "end"), left_out),
         "cubic_operations_so_far": ("end", so_far),
         "run_time_so_far": ("end", so_far * run_s / float(draws["n_cubic"].sum())),
-        "longest_run_so_far": xr.concat(longest, "end").transpose("chain", "end"),
+        "mean_so_far": xr.concat([part.mean("draw") for part in firsts], "end"),
+        "sd_so_far": xr.concat([part.std("draw", ddof=1) for part in firsts], "end"),
     }
     coords = {
         "iteration": np.arange(1, n_draws + 1),

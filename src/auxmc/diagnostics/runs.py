@@ -21,7 +21,19 @@ def longest_constant_run(chain: ArrayLike) -> int:
     >>> longest_constant_run([0.0, 1.0, 1.0, 1.0, 2.0])
     3
     """
-    return int(longest_rejection_run(np.concatenate([[True], _moved(_states(chain))])))
+    return int(run_lengths(chain).max())
+
+
+def run_lengths(chain: ArrayLike) -> IntegerArray:
+    """Lengths of all runs of identical consecutive states [run], in order; they add up to the number of draws.
+
+    Arguments and errors are those of `longest_constant_run`.
+
+    >>> run_lengths([0.0, 1.0, 1.0, 1.0, 2.0]).tolist()
+    [1, 3, 1]
+    """
+    starts = np.concatenate([[True], _moved(_states(chain)), [True]])
+    return np.diff(np.flatnonzero(starts))
 
 
 def longest_rejection_run(moved: ArrayLike) -> IntegerArray:
