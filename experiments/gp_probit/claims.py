@@ -201,7 +201,7 @@ def tail_of_count(n_drawn: int, n_chains: int, count: int, n_ours: int, note: st
     """
     level = 1.0 - 2.0 * stats.norm.sf(2.0)
     limits = stats.binomtest(count, n_ours).proportion_ci(level)
-    places = np.append(count / n_ours, np.linspace(*limits, 2001))
+    places = np.append(count / n_ours, np.linspace(limits.low, limits.high, 2001))
     below, above = stats.binom.cdf(n_drawn, n_chains, places), stats.binom.sf(n_drawn - 1, n_chains, places)
     tails = np.minimum(below, above)
     farthest = tails.min() if tails[0] > _ORDINARY else tails.max()
