@@ -12,7 +12,6 @@ def register(subparsers: Any) -> None:
     add = _command(
         subparsers,
         "list",
-        "studies",
         lambda studies, options: (
             studies.list_claims(options.preset)
             if options.study == "claims"
@@ -24,6 +23,7 @@ def register(subparsers: Any) -> None:
         "auxmc list                        studies, number of cases, CPU time at each preset",
         "auxmc list radon --preset paper   cases of a study, which are done, what they took",
         "auxmc list claims                 claims, number of cases that each needs, their CPU time",
+        module="studies",
     )
     add("study", nargs="?", help="a study, to see its cases, or the word claims")
     add("--preset", default="quick", help="whose cases: smoke, quick or paper (default: quick)")
@@ -31,16 +31,15 @@ def register(subparsers: Any) -> None:
     add = _command(
         subparsers,
         "settings",
-        "studies",
         lambda studies, options: studies.list_settings(options.study),
         "show the settings of a study and what is allowed",
         "auxmc settings radon",
+        module="studies",
     )
     add("study", help="name of the study")
 
     add = _command(
         subparsers,
-        "plan",
         "plan",
         lambda plan, options: plan.describe_plan(options.preset, options.cores, options.without),
         "say what a preset costs, and how long it takes on a number of cores",
@@ -53,7 +52,6 @@ def register(subparsers: Any) -> None:
 
     add = _command(
         subparsers,
-        "show",
         "show",
         lambda show, options: show.describe(options.result, options.preset),
         "say what a result file, or published/, holds and what made it",
@@ -68,7 +66,6 @@ def register(subparsers: Any) -> None:
     add = _command(
         subparsers,
         "where",
-        "where",
         lambda where, options: where.describe_figure(options.figure, options.study),
         "say which function draws a figure, and what its study runs, with their files",
         "auxmc where fig_5_6 radon",
@@ -79,7 +76,6 @@ def register(subparsers: Any) -> None:
 
     add = _command(
         subparsers,
-        "compare",
         "compare",
         lambda compare, options: compare.compare(options.first, options.second),
         "compare two result files: settings, code, posteriors, statistics",
@@ -92,9 +88,9 @@ def register(subparsers: Any) -> None:
 
 
 def _command(
-    subparsers: Any, name: str, module: str, describe: Callable[..., Any], help: str, *examples: str
+    subparsers: Any, name: str, describe: Callable[..., Any], help: str, *examples: str, module: str = ""
 ) -> Callable[..., argparse.Action]:
-    """Adds a subcommand that prints what a function of a module here and the options returns."""
+    """Adds a subcommand that prints what a function of its module, by default of its name, and the options return."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name,
         help=help,
@@ -106,7 +102,7 @@ def _command(
 
     def run(options: argparse.Namespace) -> int:
         # What the subcommands need takes a second to import, which `--help` should not cost.
-        print(describe(importlib.import_module(f"auxmc_pipeline.command_line.{module}"), options))
+        print(describe(importlib.import_module(f"auxmc_pipeline.command_line.{module or name}"), options))
         return 0
 
     parser.set_defaults(run=run)
