@@ -36,11 +36,7 @@ SWEEPS: dict[str, dict[float, str]] = {  # of the sensitivity case, by swept val
 # Cases with more repeats of some of them, those of 1e6 rows first, and what they call the published settings.
 MORE_REPEATS = ("sensitivity_more", "rates_more")
 _DEFAULT_OF_MORE = "learning_rate=0.1"
-# With further seeds.
-_CONTINUED = {
-    **dict.fromkeys(MORE_REPEATS, ("rates_most",)),
-    "slow_rate": ("slow_rate_more", "slow_rate_most"),
-}
+_CONTINUED = dict.fromkeys(MORE_REPEATS, "rates_most") | {"slow_rate": "slow_rate_more"}  # with further seeds
 
 COMPONENTS = (3, 5, 7)  # Components of the mixtures that follow the stream that changes
 CHANGES = (1000, 10_000)  # Rows after which its data have more clusters
@@ -70,13 +66,11 @@ class StreamRuns(NamedTuple):
 
     def curve(self, quantity: str) -> pd.DataFrame:
         """A quantity by the rows absorbed, where all runs have a value; raises MissingData if nowhere."""
-        wanted = self.wanted.get("variation")
-        more = (c for c in _CONTINUED.get(self.case, ()) if wanted in variations_run(self.tables, c))
-        each = (
-            _by_run(self.tables, quantity, "absorbed", case=case, **self.wanted)
-            for case in (self.case, *more)
-        )
-        found = pd.concat(each, ignore_index=True)
+        found = _by_run(self.tables, quantity, "absorbed", case=self.case, **self.wanted)
+        more = _CONTINUED.get(self.case, "")
+        if self.wanted.get("variation") in variations_run(self.tables, more):
+            further = _by_run(self.tables, quantity, "absorbed", case=more, **self.wanted)
+            found = pd.concat([found, further], ignore_index=True)
         found = between(found.dropna(axis=1), 0.0, self.last)
         if found.empty:
             raise MissingData(f"{quantity} of all runs of {self.case}: not run at this preset")
