@@ -106,10 +106,10 @@ def adapted_acceptance(tables: Tables) -> Measurement:
     return mean(rates, f"last quarter of the batches; chains {rates.min():.3g} to {rates.max():.3g}")
 
 
-def scale_reduction(tables: Tables, *others: str) -> Measurement:
-    """PM-P05, Rhat: the largest of all coordinates at the end of the run, by default of MI+MH."""
-    cases, names = others or _sides_of(tables), ("chain_mean", "chain_sd")
-    n_draws = int(tables.value("main_draws", case=cases[0]))
+def scale_reduction(tables: Tables) -> Measurement:
+    """PM-P05, Rhat: the largest of all coordinates at the end of the run."""
+    n_draws = int(tables.value("main_draws", case="side_mi"))
+    cases, names = _sides_of(tables), ("chain_mean", "chain_sd")
     arrays = [[tables.array(name, "chain", "coordinate", case=case) for case in cases] for name in names]
     moments = [xr.concat(each, "chain") for each in arrays]
 
@@ -436,8 +436,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P05": {
         "acceptance rate of last batches": adapted_acceptance,
         "Rhat": scale_reduction,
-        "SS+MH, Rhat": lambda t: scale_reduction(t, "side_ss"),
-        "SS+SS, Rhat": lambda t: scale_reduction(t, "side_slice"),
     },
     "PM-P06": {
         **{
