@@ -368,11 +368,6 @@ def less_runs(tables: Tables, size: int) -> Measurement:
     return log_longest_run(tables, 1) - log_longest_run(tables, size)
 
 
-def long_histograms(tables: Tables, method: str, n_importance: int) -> FloatArray:
-    """Histograms of x_1 of the long chains [chain, bin]."""
-    return tables.array("histogram_position", "chain", "bin", **long_case(method, n_importance)).values
-
-
 def relative_roughness(tables: Tables, size: int) -> FloatArray:
     """Roughness of histograms of PM MH [chain] over that expected of as many independent draws."""
     place = of_pm_mh(tables, size)
@@ -397,7 +392,8 @@ def noisiness_of_drawn(tables: Tables, size: int) -> Measurement:
 
 def log_ratio_of_roughness(tables: Tables, first: Program, second: Program) -> Measurement:
     """PM-G10, G18: of histograms of x_1, means over chains."""
-    found = [long_histograms(tables, *program) for program in (first, second)]
+    places = (long_case(*program) for program in (first, second))
+    found = [tables.array("histogram_position", "chain", "bin", **place).values for place in places]
     if not all(counts.any(axis=1).all() for counts in found):
         raise MissingData("a chain without draws in the range of the histogram")
     above, below = (list(map(histogram_roughness, counts)) for counts in found)

@@ -90,11 +90,6 @@ def at_fixed_steps(tables: Tables) -> Measurement:
     return mean(rates.groupby("chain")["acceptance_fixed_step"].mean())
 
 
-def rate_of_weights(tables: Tables, n_importance: int) -> Measurement:
-    """PM-P03: as the step falls to zero x stays, and u has independent proposals."""
-    return mean(at_posterior_draws(tables, "acceptance_mi", n_importance))
-
-
 def _sides_of(tables: Tables) -> list[str]:
     """Cases of APM MI+MH with one importance sample that were run."""
     return [case for case in tables["settings"]["case"] if case.startswith("side_mi")]
@@ -272,11 +267,6 @@ def log_ratio_of_ess(tables: Tables) -> Measurement:
     return Measurement(math.log(found.value), found.error / found.value)
 
 
-def of_five_hundred(tables: Tables) -> Measurement:
-    """PM-P13: run time over that with 50 samples."""
-    return time_ratio(tables, *more_samples(tables))
-
-
 def sticking(tables: Tables, *below: str) -> Measurement:
     """PM-P13: proportion of chains that stick, as in PM-P19, with 500 samples less that of other cases."""
     parts = [chains_with_run(tables, cases, _VISIBLE + 1) for cases in ((_MORE_500,), below)]
@@ -422,7 +412,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         },
     },
     "PM-P03": {
-        "limit of small steps": partial(rate_of_weights, n_importance=1),
+        # As the step falls to zero x stays, and u has independent proposals.
+        "limit of small steps": lambda t: mean(at_posterior_draws(t, "acceptance_mi", 1)),
         "fixed small steps": at_fixed_steps,
         "adapted steps": lambda t: chain_mean(t, with_most_chains(t, _ONE_SAMPLE), "acceptance_position"),
     },
@@ -455,8 +446,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P12": {"mean": posterior_mean, "standard deviation": posterior_sd},
     "PM-P13": {
         "ESS per iteration N=500 / N=50": log_ratio_of_ess,
-        "ESS per second N=500 / N=50": lambda t: log_ratio_of_ess(t).exp() / of_five_hundred(t),
-        "increase of run time": lambda t: of_five_hundred(t) - 1.0,
+        "ESS per second N=500 / N=50": lambda t: log_ratio_of_ess(t).exp() / time_ratio(t, *more_samples(t)),
+        "increase of run time": lambda t: time_ratio(t, *more_samples(t)) - 1.0,
         "chains that stick N=500 - APM": lambda t: sticking(t, MI, SS, SLICE),
         "chains that stick N=500 - N=50": lambda t: sticking(t, _MORE_50),
     },
@@ -533,7 +524,9 @@ def distance_from_bars(tables: Tables, method: str) -> Measurement:
 NUMBERS: dict[str, Measure] = {
     **{f"{DISTANCE} 3.11a, {m}": partial(distance_from_bars, method=m) for m in MAIN_METHODS},
     "distinct inputs": of_data("distinct_inputs"),
-    "acceptance rate of u from importance weights": partial(rate_of_weights, n_importance=50),
+    "acceptance rate of u from importance weights": lambda t: mean(
+        at_posterior_draws(t, "acceptance_mi", 50)
+    ),
     "adapted step size of APM MI+MH, one sample": lambda t: chain_mean(t, "side_mi", "adapted_step_size"),
     **{
         f"{name}, per {unit}": partial(gain, above=above, below=below, quantity=quantity)

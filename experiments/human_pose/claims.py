@@ -1,7 +1,6 @@
 """Measures the claims IM-PO-01 to IM-PO-08 and IM-ALG-02 to IM-ALG-13, and numbers of the findings."""
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -65,15 +64,15 @@ def acceptance_by_step(tables: Tables, case: str, quantity: str = "acceptance") 
     return tables.array(quantity, "step_size", "chain", table="chain", case=case)
 
 
-def stop_in_some_scene(tables: Tables, cases: Sequence[str], **step_size: float) -> Measurement:
+def stop_in_some_scene(tables: Tables, case: str, **step_size: float) -> Measurement:
     """IM-PO-04: chains of HMC that accept hardly anything in at least one of three scenes."""
-    names = [first_run(tables, f"{case}_many", case) for case in cases]
-    found = [
-        tables.array("acceptance", "chain", "scene", table="chain", case=name, **step_size) for name in names
-    ]
-    rates = xr.concat(found, "chain")
-    note = f"smallest acceptance rates by scene {_listed(rates.min('chain').values)}"
-    return proportion_of((rates < _HARDLY_MOVES).any("scene").values, note)
+    cases = [first_run(tables, f"{case}_many", case), f"{case}_more"]
+    rows = tables.rows("chain", "acceptance", case=cases, **step_size)
+    note = (
+        f"smallest acceptance rates by scene {_listed(rows.groupby('scene')['acceptance'].min().to_numpy())}"
+    )
+    stops = rows["acceptance"] < _HARDLY_MOVES
+    return proportion_of(stops.groupby([rows["case"], rows["chain"]]).any().to_numpy(), note)
 
 
 def stop_where_most_move(tables: Tables, case: str) -> Measurement:
@@ -296,17 +295,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
         },
     },
     "IM-PO-04": {
-        "chains that stop at 2e-4": partial(stop_in_some_scene, cases=["hmc"]),
+        "chains that stop at 2e-4": partial(stop_in_some_scene, case="hmc"),
         **{
-            f"chains that stop at {step}{also}": partial(
-                stop_in_some_scene, cases=cases, step_size=float(step)
-            )
-            for step, also, *cases in (
-                ("4e-4", "", "steps_scenes", "steps_scenes_more"),
-                ("8e-4", "", "steps_scenes"),
-                ("4e-4", ", one step", "one_step_scenes"),
-                ("8e-4", ", one step", "one_step_scenes"),
-            )
+            f"chains that stop at {step}{also}": partial(stop_in_some_scene, case=case, step_size=float(step))
+            for case, also in (("steps_scenes", ""), ("one_step_scenes", ", one step"))
+            for step in ("4e-4", "8e-4")
         },
         "chains that stop": partial(stop_where_most_move, case="steps"),
         "chains that stop, one step": partial(stop_where_most_move, case="one_step_larger"),
