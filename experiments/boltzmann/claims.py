@@ -210,15 +210,16 @@ def over_annealed(
     ratios = {}
     for method, (error, label), of in itertools.product(methods, ERROR_LABELS.items(), parts):
         points = annealed_errors(tables, annealed, error)
-        running = running_errors(tables, method, error, pooling)
-        running.at_samples(_SAMPLES[method][-1])  # No shorter chains than those of the figure
+        runs = [running_errors(tables, method, error, pooling)]
+        runs[0].at_samples(_SAMPLES[method][-1])  # No shorter chains than those of the figure
         samples = [1.0 + seconds[k] / _SECONDS[method] for k in of]
-        if float(running.points[-1]) < max(samples):
+        if float(runs[0].points[-1]) < max(samples):
             # A bound may decide nothing: longer chains where they were run.
             with suppress(MissingData):
-                running = running_errors(tables, method, error, pooling, "longer")
-        end = float(running.points[-1])
-        above = [running.measured(running.at_samples(min(n, end))) for n in samples]
+                runs.append(running_errors(tables, method, error, pooling, "longer"))
+        end = float(runs[-1].points[-1])
+        which = [next((run for run in runs if run.points[-1] >= n), runs[-1]) for n in samples]
+        above = [run.measured(run.at_samples(min(n, end))) for run, n in zip(which, samples, strict=True)]
         below = [points.measured(points.at_temperatures(k)) for k in of]
         logs = [math.log(a.value / b.value) for a, b in zip(above, below, strict=True)]
         # The chains are the same at each number of temperatures, annealed runs are not.
@@ -535,7 +536,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
                 ("AIS as drawn, nested", *_OF_FIGURE),
                 ("AIS as drawn, groups of ten", "h_ais", "disjoint", _ANNEALED_SECONDS),
                 ("AIS, 20 steps, single", *_OF_TEXT),
-                ("AIS as drawn, single", "h_ais", "single", (1000,)),
+                ("AIS as drawn, single", "h_ais", "single", _ANNEALED_SECONDS),
             )
         }
         for claim, methods in (("CT-B14", CURVE_METHODS), ("CT-B24", ("gibbs_ct", "ct_hmc")))

@@ -14,5 +14,5 @@ STUDY = Study(
     data_files=data_files,
     about="data= scene_seed=1234",
     without_draws=("*_many", "*_fallback"),
-    by_chain=("*_scenes",),
+    by_chain=("*_scenes", "*_scenes_more"),
 )
