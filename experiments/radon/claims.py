@@ -146,7 +146,7 @@ def near_after(estimates: xr.DataArray, means: FloatArray, truth: float) -> Floa
 
 
 def mean_until_near(tables: Tables) -> Measurement:
-    """CT-D07: of the mean of all chains."""
+    """CT-D07: iterations after which the mean running estimate of all chains stays near the exact value."""
     estimates = tables.array("running_by_chain", "chain", "iteration", case=_AS_DRAWN)
     truth = exact_evidence(tables, _AS_DRAWN)
     return estimate(
@@ -155,7 +155,7 @@ def mean_until_near(tables: Tables) -> Measurement:
 
 
 def iterations_until_near(tables: Tables) -> Measurement:
-    """CT-D07: of means of ten chains, median over sets."""
+    """CT-D07: the same of means of ten chains, median over sets."""
     estimates = tables.array("running_by_chain", "chain", "iteration", case=_AS_DRAWN)
     after = near_after(estimates, _sets(estimates.values).mean(axis=1), exact_evidence(tables, _AS_DRAWN))
     note = (
