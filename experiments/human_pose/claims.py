@@ -65,7 +65,7 @@ def acceptance_by_step(tables: Tables, case: str, quantity: str = "acceptance") 
 
 
 def stop_in_some_scene(tables: Tables, case: str, **step_size: float) -> Measurement:
-    """IM-PO-04: chains of HMC that accept hardly anything in at least one of three scenes."""
+    """IM-PO-04: chains of HMC, further ones among them, that accept hardly anything in one of three scenes."""
     cases = [first_run(tables, f"{case}_many", case), f"{case}_more"]
     rows = tables.rows("chain", "acceptance", case=cases, **step_size)
     note = (
